@@ -57,7 +57,7 @@ class Jobs(Protocol):
         """The jobs that a minion returned, newest first, each with what it returned."""
 
     def record(
-        self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
+        self, jid: str, load: Mapping[str, object], minion: str, ret: Mapping[str, object]
     ) -> None:
         """Keep a job that is done already, with its one return."""
 
@@ -103,7 +103,7 @@ class Cache(Protocol):
     def fetch(self, bank: str, key: str) -> Any:
         """What is kept, ``None`` for nothing; raises ValueError for a name that may not be."""
 
-    def store(self, bank: str, key: str, data: Any) -> None:
+    def store(self, bank: str, key: str, data: object) -> None:
         """Replace what is kept; raises ValueError, StoreError."""
 
     def drop(self, bank: str, key: str, name: str) -> None:
@@ -144,18 +144,18 @@ class Listener(Protocol):
 class ReactorAccess(Protocol):
     """What may be asked about reactions; it knows the files, and the master that runs."""
 
-    def test(self, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def test(self, tag: str, data: Mapping[str, object]) -> dict[str, Any]:
         """What an event would cause; nothing is done."""
 
     def check(self) -> dict[str, Any]:
         """What is wrong with the entries and their files."""
 
-    def ask(self, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, what: str, data: Mapping[str, object]) -> Mapping[str, Any]:
         """The running reactor's answer to a management event; raises SaltliteError for none."""
 
 
 def no_runs(
-    kind: str, fun: str, _arg: Sequence[Any], _kwarg: Mapping[str, Any], /
+    kind: str, fun: str, _arg: Sequence[object], _kwarg: Mapping[str, object], /
 ) -> dict[str, Any]:
     """For contexts that run nothing: raise FunctionError."""
     raise FunctionError(f"{kind} function {fun} cannot be run from here")

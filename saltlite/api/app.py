@@ -99,7 +99,7 @@ class App:
         master: MasterClient,
         *,
         list_rights: Lister,
-        external_auth: Mapping[str, Any],
+        external_auth: Mapping[str, object],
         event_acl: bool = False,
         query_token: bool = False,
         clock: Callable[[], float] = time.time,
@@ -417,7 +417,7 @@ class App:
         return body
 
     async def _check_login(
-        self, request: Request, fields: Mapping[str, Any]
+        self, request: Request, fields: Mapping[str, object]
     ) -> dict[str, Any] | None:
         """The token of a login; ``None`` if it is wrong, which is counted.
 
@@ -446,7 +446,7 @@ class App:
             raise
 
     async def _log_in_by_turns(
-        self, address: str, user: str, fields: Mapping[str, Any]
+        self, address: str, user: str, fields: Mapping[str, object]
     ) -> dict[str, Any] | None:
         async with self._logins.turn(address, user):
             self._check_pace(address, user)
@@ -619,7 +619,7 @@ class App:
         answer.headers.append(("Cache-Control", "no-store"))
         return answer
 
-    async def _make_token(self, request: Request, chunk: Mapping[str, Any]) -> dict[str, Any]:
+    async def _make_token(self, request: Request, chunk: Mapping[str, object]) -> dict[str, Any]:
         token = await self._check_login(request, chunk)
         if token is None:
             user = str(chunk["username"])[:80]
@@ -888,7 +888,7 @@ class App:
             }
         return self._encode(request, shown, private=True)
 
-    def _encode(self, request: Request, value: Any, *, private: bool = False) -> Answer:
+    def _encode(self, request: Request, value: object, *, private: bool = False) -> Answer:
         kind = choose_type(request.header("accept"))
         headers = _private(kind) if private else [("Content-Type", kind)]
         return Answer(body=encode(value, kind), headers=headers)
@@ -936,5 +936,5 @@ def _accepts_gzip(request: Request) -> bool:
     return any(part.strip().partition(";")[0] == "gzip" for part in wanted.split(","))
 
 
-def _return_of(one: Any) -> Any:
+def _return_of(one: object) -> Any:
     return one.get("return") if isinstance(one, Mapping) else one

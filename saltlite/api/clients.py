@@ -207,7 +207,7 @@ class MasterClient:
 
     # --- logins --------------------------------------------------------------------------
 
-    async def make_token(self, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def make_token(self, fields: Mapping[str, object]) -> dict[str, Any] | None:
         """Log in: the token's map, or ``None`` for credentials that are wrong."""
         names = ("username", "password", "eauth", "token_expire")
         known = {name: fields[name] for name in names if fields.get(name) is not None}
@@ -507,7 +507,7 @@ def _run_load(call: RunCall, credentials: Credentials) -> dict[str, Any]:
     return {**kwarg, **load}
 
 
-def _tag_and_jid(answer: Any) -> dict[str, str]:
+def _tag_and_jid(answer: object) -> dict[str, str]:
     """What an asynchronous call is answered with, out of either form of the master's answer."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("tag"), str):
         raise HttpError(503, "The master's answer was not understood")
@@ -516,7 +516,7 @@ def _tag_and_jid(answer: Any) -> dict[str, str]:
     return {"tag": answer["tag"], "jid": str(jid)}
 
 
-def _name_and_message(refused: Any) -> tuple[str, str]:
+def _name_and_message(refused: object) -> tuple[str, str]:
     fields = refused if isinstance(refused, Mapping) else {}
     return str(fields.get("name", "")), str(fields.get("message", ""))
 

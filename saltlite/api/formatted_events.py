@@ -59,7 +59,7 @@ class JobsAndMinions:
         if self._pending_bytes > PENDING_BYTES_MOST:
             self._encode_jobs()
 
-    def take(self, tag: str, data: Any) -> None:
+    def take(self, tag: str, data: object) -> None:
         """Take an event; one that is not as it should be changes nothing."""
         words = tag.split("/")
         if not is_shown(tag) or not isinstance(data, Mapping):
@@ -101,7 +101,7 @@ class JobsAndMinions:
 
     # --- events ----------------------------------------------------------------------------
 
-    def _take_job(self, words: list[str], data: Mapping[str, Any]) -> None:
+    def _take_job(self, words: list[str], data: Mapping[str, object]) -> None:
         jid, what = words[2], words[3] if len(words) > 3 else ""
         if what == "new" and len(words) == 4:
             self._begin_job(jid, data)
@@ -126,7 +126,7 @@ class JobsAndMinions:
         if data.get("fun") == GRAINS:
             self._minions.clear()
 
-    def _return(self, jid: str, minion: str, data: Mapping[str, Any]) -> None:
+    def _return(self, jid: str, minion: str, data: Mapping[str, object]) -> None:
         job = self._jobs.get(jid, {"minions": {}})
         if len(job["minions"]) < MINIONS_MOST or minion in job["minions"]:
             shown = _RETURNED[jid in self._large :]
@@ -174,7 +174,7 @@ class JobsAndMinions:
             self._jobs_to_encode.pop(oldest, None)
             self._texts.pop(oldest)
 
-    def _put_minion(self, minion: str, about: Mapping[str, Any]) -> None:
+    def _put_minion(self, minion: str, about: Mapping[str, object]) -> None:
         self._minions.put(minion, encode_json({**about, "id": minion}))
         self._changed["minions"] = None
 

@@ -25,7 +25,7 @@ class PairRequest:
     force: bool
 
 
-def read_pair_request(body: Any) -> PairRequest:
+def read_pair_request(body: object) -> PairRequest:
     """The request in a body, which is a form or a map.
 
     Raises:
@@ -50,7 +50,7 @@ def read_pair_request(body: Any) -> PairRequest:
     return PairRequest(minion, credentials, arguments, force)
 
 
-def _read_keysize(value: Any) -> int:
+def _read_keysize(value: object) -> int:
     try:
         size = int(str(value)[:6])
     except ValueError:
@@ -60,7 +60,7 @@ def _read_keysize(value: Any) -> int:
     return size
 
 
-def pack_pair(pair: Any, mtime: int) -> bytes:
+def pack_pair(pair: object, mtime: int) -> bytes:
     """``minion.pub`` and ``minion.pem`` as an archive.
 
     Raises:

@@ -81,7 +81,9 @@ class RunCall:
 Call: TypeAlias = LocalCall | RunCall
 
 
-def read_calls(chunks: Sequence[Any], enabled: Collection[str], *, client: str = "") -> list[Call]:
+def read_calls(
+    chunks: Sequence[object], enabled: Collection[str], *, client: str = ""
+) -> list[Call]:
     """The calls of a lowstate; ``client`` takes the place of what the chunks name, if enabled.
 
     Raises:
@@ -92,7 +94,7 @@ def read_calls(chunks: Sequence[Any], enabled: Collection[str], *, client: str =
     return [_read_call(as_chunk(chunk), enabled, client) for chunk in chunks]
 
 
-def as_chunk(chunk: Any) -> Mapping[str, Any]:
+def as_chunk(chunk: object) -> Mapping[str, Any]:
     """One chunk, which is a map with text keys.
 
     Raises:
@@ -103,14 +105,14 @@ def as_chunk(chunk: Any) -> Mapping[str, Any]:
     return chunk
 
 
-def _read_call(chunk: Mapping[str, Any], enabled: Collection[str], client: str) -> Call:
+def _read_call(chunk: Mapping[str, object], enabled: Collection[str], client: str) -> Call:
     name = check_client(client or chunk.get("client"), enabled)
     if chunk.get("raw_shell"):
         raise HttpError(401, "Raw shell option not allowed.")
     return _read_local(name, chunk) if name.startswith("local") else _read_run(name, chunk)
 
 
-def check_client(name: Any, enabled: Collection[str]) -> str:
+def check_client(name: object, enabled: Collection[str]) -> str:
     """The name of a client that may be used.
 
     Raises:
@@ -147,7 +149,7 @@ def read_credentials(chunk: Mapping[str, Any]) -> Credentials:
     return found
 
 
-def is_token(value: Any) -> bool:
+def is_token(value: object) -> bool:
     """Whether a value has the form of a token, or of a session id."""
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
@@ -155,7 +157,7 @@ def is_token(value: Any) -> bool:
 # --- local -------------------------------------------------------------------------------
 
 
-def _read_local(client: str, chunk: Mapping[str, Any]) -> LocalCall:
+def _read_local(client: str, chunk: Mapping[str, object]) -> LocalCall:
     fun = _read_functions(chunk.get("fun"))
     return LocalCall(
         client=client,
@@ -174,7 +176,7 @@ def _read_local(client: str, chunk: Mapping[str, Any]) -> LocalCall:
     )
 
 
-def _read_target(tgt: Any) -> str | list[str]:
+def _read_target(tgt: object) -> str | list[str]:
     if isinstance(tgt, str):
         return tgt
     if isinstance(tgt, list) and all(isinstance(one, str) for one in tgt):
@@ -182,7 +184,7 @@ def _read_target(tgt: Any) -> str | list[str]:
     raise HttpError(400, "tgt: a text or a list of texts is needed")
 
 
-def _read_functions(fun: Any) -> str | list[str]:
+def _read_functions(fun: object) -> str | list[str]:
     if isinstance(fun, str) and "," in fun:
         fun = [name.strip() for name in fun.split(",")]
     names = [fun] if isinstance(fun, str) else fun
@@ -194,7 +196,7 @@ def _read_functions(fun: Any) -> str | list[str]:
     return names if isinstance(fun, list) else names[0]
 
 
-def _read_job_arguments(fun: str | list[str], chunk: Mapping[str, Any]) -> list[Any]:
+def _read_job_arguments(fun: str | list[str], chunk: Mapping[str, object]) -> list[Any]:
     arg, kwarg = _as_list(chunk.get("arg")), _read_kwarg(chunk)
     if isinstance(fun, list):
         arg = [_as_list(one) for one in arg]
@@ -203,7 +205,7 @@ def _read_job_arguments(fun: str | list[str], chunk: Mapping[str, Any]) -> list[
     return [*arg, {**kwarg, "__kwarg__": True}] if kwarg else arg
 
 
-def _read_ret(ret: Any) -> str:
+def _read_ret(ret: object) -> str:
     if isinstance(ret, list) and all(isinstance(one, str) for one in ret):
         return ",".join(ret)
     if ret is None or isinstance(ret, str):
@@ -211,7 +213,7 @@ def _read_ret(ret: Any) -> str:
     raise HttpError(400, "ret: the name of a returner is needed")
 
 
-def _read_jid(jid: Any) -> str:
+def _read_jid(jid: object) -> str:
     if jid is None or jid == "":
         return ""
     if not valid_jid(jid):
@@ -219,14 +221,14 @@ def _read_jid(jid: Any) -> str:
     return str(jid)
 
 
-def _read_batch(batch: Any) -> str:
+def _read_batch(batch: object) -> str:
     text = "10%" if batch in (None, "", 0) else str(batch).strip()
     if not _BATCH.fullmatch(text):
         raise HttpError(400, "batch: a number or a share such as 10% is needed")
     return text
 
 
-def _read_subset(subset: Any) -> int:
+def _read_subset(subset: object) -> int:
     if subset is None or subset is True:
         return 3
     try:
@@ -238,7 +240,7 @@ def _read_subset(subset: Any) -> int:
 # --- runners and wheel functions ---------------------------------------------------------
 
 
-def _read_run(client: str, chunk: Mapping[str, Any]) -> RunCall:
+def _read_run(client: str, chunk: Mapping[str, object]) -> RunCall:
     kind, _, is_async = client.partition("_")
     fun = chunk.get("fun")
     if not isinstance(fun, str) or not fun:
@@ -281,13 +283,13 @@ def _split_words(arg: list[Any]) -> tuple[dict[str, Any], list[Any]]:
 # --- single fields -----------------------------------------------------------------------
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list) else [value]
 
 
-def _read_kwarg(chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _read_kwarg(chunk: Mapping[str, object]) -> dict[str, Any]:
     kwarg = chunk.get("kwarg")
     if not kwarg:
         return {}
@@ -296,7 +298,7 @@ def _read_kwarg(chunk: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kwarg.items() if key != "__kwarg__"}
 
 
-def _read_text(chunk: Mapping[str, Any], name: str, default: str) -> str:
+def _read_text(chunk: Mapping[str, object], name: str, default: str) -> str:
     value = chunk.get(name)
     if value is None:
         return default
@@ -305,7 +307,7 @@ def _read_text(chunk: Mapping[str, Any], name: str, default: str) -> str:
     return value
 
 
-def _read_seconds(chunk: Mapping[str, Any], name: str) -> float | None:
+def _read_seconds(chunk: Mapping[str, object], name: str) -> float | None:
     value = chunk.get(name)
     if value is None:
         return None

@@ -193,14 +193,14 @@ WHERE_PACKED_MOST: Final = 5
 # --- what is answered --------------------------------------------------------------------
 
 
-def encode(value: Any, media_type: str) -> bytes:
+def encode(value: object, media_type: str) -> bytes:
     """A value in one of the forms."""
     if media_type == YAML:
         return encode_yaml(value)
     return encode_json(value)
 
 
-def encode_yaml(value: Any) -> bytes:
+def encode_yaml(value: object) -> bytes:
     """A value as YAML; see :func:`encode_json`."""
     packed: list[PackedValue] = []
     text = dump(_mark(value, packed, WHERE_PACKED_MOST))
@@ -217,7 +217,7 @@ def encode_yaml(value: Any) -> bytes:
     return bytes(out)
 
 
-def _mark(value: Any, packed: list[PackedValue], depth: int) -> Any:
+def _mark(value: object, packed: list[PackedValue], depth: int) -> Any:
     """The value with a mark in the place of each large packed one, and with the others built."""
     if isinstance(value, PackedValue):
         if not value.is_block:
@@ -231,7 +231,7 @@ def _mark(value: Any, packed: list[PackedValue], depth: int) -> Any:
     return value
 
 
-def encode_json(value: Any) -> bytes:
+def encode_json(value: object) -> bytes:
     """A value as JSON in ASCII; bytes that are no text and odd numbers are replaced.
 
     A :class:`~saltlite.api.packed.PackedValue` in it has the form of what it is.
@@ -273,7 +273,7 @@ def _stand_in(value: object) -> Any:
     return repr(value)
 
 
-def plain_copy(value: Any) -> Any:
+def plain_copy(value: object) -> Any:
     """A copy with text keys and without numbers that JSON has not."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
@@ -284,7 +284,7 @@ def plain_copy(value: Any) -> Any:
     return value
 
 
-def _text_key(key: Any) -> Any:
+def _text_key(key: object) -> Any:
     if isinstance(key, bytes):
         return key.decode("utf-8", "replace")
     return key if isinstance(key, (str, int, bool)) or key is None else str(key)
@@ -308,7 +308,7 @@ def _error_page(status: int, text: str) -> bytes:
     return f"{head}{body}</html>\n".encode()
 
 
-def as_chunks(value: Any) -> Sequence[Any]:
+def as_chunks(value: object) -> Sequence[Any]:
     """A lowstate: a list, or one map, which is a list of one.
 
     Raises:

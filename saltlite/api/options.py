@@ -85,7 +85,7 @@ def read_server_options(config: MasterConfig) -> ServerOptions:
 
 
 def _refuse_unknown(
-    section: str, name: str, fields: Mapping[str, Any], source: OptionSource
+    section: str, name: str, fields: Mapping[str, object], source: OptionSource
 ) -> None:
     """Warn of an option that nobody knows: Salt's CherryPy takes dozens more."""
     import logging

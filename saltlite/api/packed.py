@@ -69,7 +69,7 @@ def read_event(frame: bytes) -> Event:
     return Event(empty.tag, _read_fields(body))
 
 
-def unpack_all(value: Any) -> Any:
+def unpack_all(value: object) -> Any:
     """A value with nothing packed in it."""
     if isinstance(value, PackedValue):
         return value.value()

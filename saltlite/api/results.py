@@ -70,7 +70,7 @@ def show_published(reply: PublishReply | None) -> dict[str, Any]:
     return {"jid": reply.jid, "minions": [*reply.minions, *reply.missing]}
 
 
-def show_run(data: Mapping[str, Any], tag: str, *, full: bool) -> Any:
+def show_run(data: Mapping[str, object], tag: str, *, full: bool) -> Any:
     """What a runner returned, from the event of its end.
 
     Raises:

@@ -128,7 +128,7 @@ def read_body(packed: bytes) -> bytes:
         raise WireError("not an event of Salt's bus") from error
 
 
-def body_of(message: Any) -> bytes:
+def body_of(message: object) -> bytes:
     """The event in one map of this bus.
 
     Raises:

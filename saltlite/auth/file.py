@@ -33,7 +33,7 @@ def auth(ctx: AuthContext, username: str, password: str) -> bool:
     return _KINDS[filetype](settings, username, password)
 
 
-def _text(settings: Mapping[str, Any], username: str, password: str) -> bool:
+def _text(settings: Mapping[str, object], username: str, password: str) -> bool:
     separator = str(settings.get("field_separator", ":"))
     name_at, known_at = _index(settings, "username_field", 1), _index(settings, "password_field", 2)
     for fields in _lines(settings, separator, least=max(name_at, known_at) + 1):
@@ -42,21 +42,21 @@ def _text(settings: Mapping[str, Any], username: str, password: str) -> bool:
     return False
 
 
-def _fits_text(settings: Mapping[str, Any], password: str, known: str) -> bool:
+def _fits_text(settings: Mapping[str, object], password: str, known: str) -> bool:
     hashtype = str(settings.get("hashtype", PLAINTEXT))
     if hashtype == PLAINTEXT:
         return bool(known) and same_text(password, known)
     return same_text(digests.digest(password, hashtype), known.lower())
 
 
-def _htpasswd(settings: Mapping[str, Any], username: str, password: str) -> bool:
+def _htpasswd(settings: Mapping[str, object], username: str, password: str) -> bool:
     for name, known, *_rest in _lines(settings, ":", least=2):
         if name == username:
             return fits_htpasswd(password, known)
     return False
 
 
-def _htdigest(settings: Mapping[str, Any], username: str, password: str) -> bool:
+def _htdigest(settings: Mapping[str, object], username: str, password: str) -> bool:
     realm = settings.get("realm")
     if not realm:
         raise FunctionError("^realm: htdigest needs one")
@@ -73,14 +73,14 @@ _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str], bool]]] = {
 }
 
 
-def _index(settings: Mapping[str, Any], name: str, default: int) -> int:
+def _index(settings: Mapping[str, object], name: str, default: int) -> int:
     value = settings.get(name, default)
     if type(value) is not int or value < 1:
         raise FunctionError(f"^{name}: found {value!r}, allowed: whole number, 1 or more")
     return value - 1
 
 
-def _lines(settings: Mapping[str, Any], separator: str, *, least: int) -> Iterator[list[str]]:
+def _lines(settings: Mapping[str, object], separator: str, *, least: int) -> Iterator[list[str]]:
     """The fields of each line, without blanks around it; one with too few is passed over.
 
     What begins with ``#`` is a comment: whoever was taken out so gets in by no name.

@@ -36,7 +36,7 @@ def process_acl(ctx: AuthContext, entries: list[Any]) -> list[Any]:
     return [new for entry in entries for new in _expand(ctx, entry)]
 
 
-def _expand(ctx: AuthContext, entry: Any) -> list[Any]:
+def _expand(ctx: AuthContext, entry: object) -> list[Any]:
     if not isinstance(entry, dict):
         return [entry]
     found: list[Any] = []

@@ -13,12 +13,12 @@ PATH: Final = "/var/log/btmp"
 KEPT: Final = "file"
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     return watched_users.check("btmp", config)
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of every login that has failed since the last look.
 
     With ``users`` or ``groups`` only of those, with their ``time_range`` only within it.

@@ -17,7 +17,7 @@ NOTIFY_DAYS: Final = 45
 ALWAYS: Final = -1
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     if not isinstance(config.get("files"), (list, tuple)):
         return False, "Configuration for cert_info beacon must contain files option, a list."
@@ -28,7 +28,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of all certificates that expire within ``notify_days``, or with -1 of all, at once."""
     now = datetime.now(timezone.utc)
     found = [

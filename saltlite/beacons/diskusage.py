@@ -16,7 +16,7 @@ from saltlite.providers.watch import settings
 log = logging.getLogger(__name__)
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     try:
         _compile(config)
@@ -25,7 +25,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of every file system that is as full as its limit or fuller.
 
     A key is a mount point or a regular expression for whole ones; the last that fits counts.
@@ -41,14 +41,14 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return found
 
 
-def _compile(config: Mapping[str, Any]) -> list[tuple[re.Pattern[str], float]]:
+def _compile(config: Mapping[str, object]) -> list[tuple[re.Pattern[str], float]]:
     """What file systems are asked about, and their limits; raises re.error, ValueError."""
     return [
         (re.compile(rf"(?:{mount})\Z"), settings.percent(limit)) for mount, limit in _limits(config)
     ]
 
 
-def _limits(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _limits(config: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     """What is configured of file systems, without what all beacons have."""
     for mount, limit in config.items():
         if mount not in COMMON_OPTIONS:

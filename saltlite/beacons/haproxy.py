@@ -14,7 +14,7 @@ USERS_OWN: Final = "haproxy.get_sessions"
 """A function of this name, of a user's module, is asked instead, as Salt does."""
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     if "backends" not in config:
         return False, "Configuration for haproxy beacon requires backends."

@@ -30,7 +30,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return (False, text) if text else settings.VALID
 
 
-def _check_options(path: str, options: Any) -> str:
+def _check_options(path: str, options: object) -> str:
     if options is not None and not isinstance(options, Mapping):
         return f"Configuration for inotify beacon: {path} must be a map."
     try:
@@ -60,13 +60,13 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     ]
 
 
-def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
     """Watch nothing until the next look; what happens meanwhile is not told."""
     if KEPT in ctx.kept:
         ctx.kept.pop(KEPT).close()
 
 
-def _parse_path(path: str, options: Mapping[str, Any]) -> inotify.WatchedPath:
+def _parse_path(path: str, options: Mapping[str, object]) -> inotify.WatchedPath:
     """A configured path; raises ValueError, re.error."""
     words = options.get("mask", inotify.DEFAULT)
     words = [words] if isinstance(words, str) else words
@@ -81,7 +81,7 @@ def _parse_path(path: str, options: Mapping[str, Any]) -> inotify.WatchedPath:
     )
 
 
-def _excluder(given: Any) -> Callable[[str], bool]:
+def _excluder(given: object) -> Callable[[str], bool]:
     """What says of a path whether it is left out; raises ValueError, re.error."""
     if not isinstance(given, (list, tuple)):
         raise ValueError("exclude must be a list")

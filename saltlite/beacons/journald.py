@@ -37,7 +37,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return found
 
 
-def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
     """Follow the journal no more; what comes meanwhile is not told."""
     if KEPT in ctx.kept:
         ctx.kept.pop(KEPT).close()

@@ -28,7 +28,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def _are_bounds(value: Any) -> bool:
+def _are_bounds(value: object) -> bool:
     return (
         isinstance(value, (list, tuple))
         and len(value) == 2

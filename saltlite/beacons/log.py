@@ -45,7 +45,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return found
 
 
-def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
     """Let go of the file; what is written meanwhile is not told."""
     if KEPT in ctx.kept:
         ctx.kept.pop(KEPT).close()

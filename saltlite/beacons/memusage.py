@@ -10,12 +10,12 @@ from saltlite.providers.load import memory
 from saltlite.providers.watch import settings
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     return settings.check_percent("memusage", config)
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of the memory in use, in percent, when it is at ``percent`` or above."""
     used = memory.memory_percent(ctx.minion.host)
     return [{"memusage": used}] if used >= settings.percent(config["percent"]) else []

@@ -36,7 +36,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def _check_limits(name: str, limits: Any) -> str:
+def _check_limits(name: str, limits: object) -> str:
     if not isinstance(limits, Mapping) or not any(counter in limits for counter in COUNTERS):
         return f"{name} must be a map with one of {', '.join(COUNTERS)}"
     if limits.get("type", "equal") not in KINDS:

@@ -29,7 +29,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return (False, text) if text else settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell which attributes of interfaces are others than at the last look.
 
     With ``onvalue`` only when one has that value now. ``coalesce`` tells all in one event.
@@ -60,7 +60,7 @@ def _find_interfaces(ctx: BeaconContext, config: Mapping[str, Any]) -> Iterator[
 
 
 def _changes(
-    before: Mapping[str, Any], now: Mapping[str, Any], wanted: Mapping[str, Any]
+    before: Mapping[str, object], now: Mapping[str, object], wanted: Mapping[str, object]
 ) -> dict[str, Any]:
     return {
         name: now[name]
@@ -69,7 +69,7 @@ def _changes(
     }
 
 
-def _is_asked(value: Any, options: Any) -> bool:
+def _is_asked(value: object, options: object) -> bool:
     if not isinstance(options, Mapping) or "onvalue" not in options:
         return True
     onvalue = options["onvalue"]

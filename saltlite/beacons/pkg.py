@@ -13,7 +13,7 @@ STAMPS: Final = "stamps"
 KNOWN: Final = "known"
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     if "pkgs" not in config:
         return False, "Configuration for pkg beacon requires list of pkgs."

@@ -9,7 +9,7 @@ from saltlite.context import BeaconContext
 from saltlite.providers.watch import settings
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     if "salt_fun" not in config:
         return False, "Configuration for salt_monitor beacon requires salt_fun."
@@ -22,7 +22,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Call the functions; tell what those give that give something."""
     is_text = isinstance(config["salt_fun"], str)
     found = []
@@ -51,7 +51,7 @@ def _calls(given: Any) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
             raise ValueError(f"{each!r:.80} is no function")
 
 
-def _arguments(name: str, given: Any) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(name: str, given: object) -> tuple[list[Any], dict[str, Any]]:
     if given is None:
         return [], {}
     if isinstance(given, Mapping):

@@ -26,7 +26,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def _check_options(name: str, options: Any) -> str:
+def _check_options(name: str, options: object) -> str:
     if options is not None and not isinstance(options, Mapping):
         return f"Configuration for service beacon: {name} must be a map."
     given = options or {}

@@ -12,13 +12,13 @@ from saltlite.providers.watch.shells import ShellWatch
 KEPT: Final = "shells"
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon, which has no options of its own."""
     del config
     return settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of every program that was run from a shell, with its arguments and the shell's user."""
     del config
     if KEPT not in ctx.kept:
@@ -31,7 +31,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     ]
 
 
-def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
     """Trace no shell any more."""
     del config
     if KEPT in ctx.kept:

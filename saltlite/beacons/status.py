@@ -17,7 +17,7 @@ DEFAULT: Final = ("loadavg", "cpustats", "meminfo", "vmstats", "time")
 ALL: Final = "all"
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     for function, items in _functions(config):
         if items != ALL and not isinstance(items, (list, tuple)):
@@ -26,7 +26,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     return settings.VALID
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell, each time, what the configured functions of ``status`` give, or some items of it."""
     wanted = list(_functions(config)) or [(function, ALL) for function in DEFAULT]
     data = {}
@@ -37,7 +37,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return [{"tag": now.isoformat(), "data": data}]
 
 
-def _functions(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _functions(config: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     return ((name, items) for name, items in config.items() if name not in COMMON_OPTIONS)
 
 

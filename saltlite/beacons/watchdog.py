@@ -53,7 +53,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return found
 
 
-def close(ctx: BeaconContext, config: Mapping[str, Any]) -> None:
+def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
     """Watch nothing until the next look; what happens meanwhile is not told."""
     if KEPT in ctx.kept:
         ctx.kept.pop(KEPT).close()

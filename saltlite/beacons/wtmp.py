@@ -14,12 +14,12 @@ KEPT: Final = "file"
 LINES: Final = "lines"
 
 
-def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
+def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     return watched_users.check("wtmp", config)
 
 
-def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Tell of every new record: a login, a logout, a start of the machine.
 
     With ``users`` or ``groups`` only of those, with their ``time_range`` only within it.
@@ -37,7 +37,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def _action(
-    record: logins.Record, event: Mapping[str, Any], lines: dict[str, str]
+    record: logins.Record, event: Mapping[str, object], lines: dict[str, str]
 ) -> dict[str, Any]:
     """What a record is about. That of a logout has no name: it is whose login is at its line."""
     if record.type == logins.LOGIN:

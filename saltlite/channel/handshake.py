@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import (
@@ -172,7 +172,7 @@ class MinionHandshake:
         self._check_nonce(inner)
         return self._read_keys(inner, master_key)
 
-    def _raise_refusal(self, inner: Mapping[str, Any], signed: bytes, signature: bytes) -> None:
+    def _raise_refusal(self, inner: Mapping[str, object], signed: bytes, signature: bytes) -> None:
         """Raise what the master's refusal means; it is only as good as the pinned key."""
         if self._pinned is not None and not self._pinned.verify(signed, signature, self._sig_algo):
             raise CryptoError(KEY_CHANGED.format(path=self._pinned_path))
@@ -186,7 +186,7 @@ class MinionHandshake:
             raise MasterFull("the master serves as many minions as it may")
         raise AuthError("the master answered neither yes nor no")
 
-    def _check_master_key(self, inner: Mapping[str, Any]) -> PublicKey:
+    def _check_master_key(self, inner: Mapping[str, object]) -> PublicKey:
         """The key in the reply, if this minion may believe it.
 
         Source: docs/wire.md#what-the-minion-does-next.
@@ -205,7 +205,7 @@ class MinionHandshake:
             self._check_token(inner)
         return key
 
-    def _is_vouched_for(self, inner: Mapping[str, Any], *, needed: bool) -> bool:
+    def _is_vouched_for(self, inner: Mapping[str, object], *, needed: bool) -> bool:
         """Whether the signing key has vouched for the master's key."""
         if ("pub_sig" in inner) != (self._sign_key is not None):
             wants = "wants" if self._sign_key is not None else "does not want"
@@ -221,7 +221,7 @@ class MinionHandshake:
             raise MasterUntrusted("the signature on the master's key does not hold")
         return True
 
-    def _check_token(self, inner: Mapping[str, Any]) -> None:
+    def _check_token(self, inner: Mapping[str, object]) -> None:
         """The master must prove that it could read what was encrypted to the pinned key."""
         try:
             token = self._key.decrypt(as_bytes(inner.get("token"), "token"), self._enc_algo)
@@ -234,11 +234,11 @@ class MinionHandshake:
         if not key.verify(signed, signature, self._sig_algo):
             raise CryptoError("the signature on the master's reply does not hold")
 
-    def _check_nonce(self, inner: Mapping[str, Any]) -> None:
+    def _check_nonce(self, inner: Mapping[str, object]) -> None:
         if not self._nonce or inner.get("nonce") != self._nonce:
             raise CryptoError("the master's reply belongs to another request")
 
-    def _read_keys(self, inner: Mapping[str, Any], master_key: PublicKey) -> Accepted:
+    def _read_keys(self, inner: Mapping[str, object], master_key: PublicKey) -> Accepted:
         aes = self._key_string(inner, "aes")
         digest = master_key.x931_recover(as_bytes(inner.get("sig"), "sig"))
         if not hmac.compare_digest(digest, digest_of(aes)):
@@ -251,7 +251,7 @@ class MinionHandshake:
             replaces_pinned=self._pinned is not None and self._pinned.pem != master_key.pem,
         )
 
-    def _key_string(self, inner: Mapping[str, Any], name: str) -> str:
+    def _key_string(self, inner: Mapping[str, object], name: str) -> str:
         plain = self._key.decrypt(as_bytes(inner.get(name), name), self._enc_algo)
         key_string = plain.decode("ascii", "replace")
         Crypticle(key_string)  # only to see that it is one

@@ -187,7 +187,7 @@ def _open_load(envelope: Envelope, session: Crypticle) -> dict[str, Any]:
     return as_map(load, "load")
 
 
-def _read_nonce(value: Any) -> str:
+def _read_nonce(value: object) -> str:
     nonce = as_text(value, "nonce")
     if len(nonce) != NONCE_LENGTH or not nonce.isascii():
         raise WireError("nonce is not 32 characters")
@@ -202,7 +202,7 @@ class StaleRequest(WireError):
         super().__init__(f"clock of the sender differs by {skew_s:.0f} s")
 
 
-def _read_time(value: Any, now_s: float, ttl_s: float) -> float:
+def _read_time(value: object, now_s: float, ttl_s: float) -> float:
     """The request's time, if it is inside the window.
 
     Source: docs/security.md#replay-and-clocks.
@@ -216,7 +216,7 @@ def _read_time(value: Any, now_s: float, ttl_s: float) -> float:
     return float(value)
 
 
-def verify_signed_load(load: Mapping[str, Any], key: PublicKey, algorithm: str) -> bool | None:
+def verify_signed_load(load: Mapping[str, object], key: PublicKey, algorithm: str) -> bool | None:
     """Whether a load's own ``sig`` holds; ``None`` if it has none. Source: docs/wire.md#_return."""
     if "sig" not in load:
         return None
@@ -227,7 +227,7 @@ def verify_signed_load(load: Mapping[str, Any], key: PublicKey, algorithm: str) 
 
 
 def seal_reply(
-    session: str | Crypticle, nonce: str, value: Any, *, iv: bytes | None = None
+    session: str | Crypticle, nonce: str, value: object, *, iv: bytes | None = None
 ) -> bytes:
     """The frame that answers an encrypted request. Source: docs/wire.md#requests.
 
@@ -239,7 +239,7 @@ def seal_reply(
 
 
 def seal_pillar(
-    pillar: Mapping[str, Any],
+    pillar: Mapping[str, object],
     *,
     nonce: str,
     minion_key: PublicKey,

@@ -67,7 +67,7 @@ class MinionChannel:
 
     def seal(
         self,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         *,
         nonce: str | None = None,
         now_s: float | None = None,
@@ -138,7 +138,7 @@ class MinionChannel:
         return as_map_of_any_keys(signed.get("pillar"))
 
 
-def as_map_of_any_keys(value: Any) -> dict[str, Any]:
+def as_map_of_any_keys(value: object) -> dict[str, Any]:
     """A pillar: a map whose keys are the user's, so numbers too.
 
     Raises:
@@ -149,7 +149,7 @@ def as_map_of_any_keys(value: Any) -> dict[str, Any]:
     return value
 
 
-def part_to_sign(load: Mapping[str, Any]) -> bytes:
+def part_to_sign(load: Mapping[str, object]) -> bytes:
     """The bytes a load's ``sig`` covers: the load without ``sig``, ``nonce`` and ``tok``.
 
     Source: docs/wire.md#_return.

@@ -7,7 +7,7 @@ then one packed value. Source: docs/wire.md#crypticle.
 from __future__ import annotations
 
 import hmac
-from typing import Any, Final
+from typing import Final
 
 from saltlite.core.messages import NONCE_LENGTH
 from saltlite.core.plain import Plain
@@ -18,7 +18,7 @@ from saltlite.transport.codec import pack, unpack, unpack_bytes
 PREFIX: Final = b"pickle::"
 
 
-def seal(crypticle: Crypticle, value: Any, nonce: str = "", *, iv: bytes | None = None) -> bytes:
+def seal(crypticle: Crypticle, value: object, nonce: str = "", *, iv: bytes | None = None) -> bytes:
     """Pack and encrypt ``value``; a reply puts its request's ``nonce`` in front.
 
     Raises:

@@ -26,7 +26,7 @@ class StalePublication(WireError):
 
 
 def seal_publication(
-    job: Mapping[str, Any],
+    job: Mapping[str, object],
     *,
     aes: str | Crypticle,
     serial: int,
@@ -89,7 +89,9 @@ def open_publication(
     return job, serial
 
 
-def _check_signature(message: Mapping[str, Any], load: bytes, master_key: PublicKey | None) -> None:
+def _check_signature(
+    message: Mapping[str, object], load: bytes, master_key: PublicKey | None
+) -> None:
     if master_key is None:
         raise WireError("the master's key is not known")
     algorithm = as_text(message.get("sig_algo"), "sig_algo")

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from saltlite.cli.version import answer_version
 from saltlite.core.terminal import sanitize
@@ -192,7 +192,7 @@ def end_of(error: SaltliteError) -> int:
     return complain(str(error))
 
 
-def complain(text: Any, code: int = EX_FAILED) -> int:
+def complain(text: object, code: int = EX_FAILED) -> int:
     """One line on stderr, after what was printed before; gives ``code`` back."""
     sys.stdout.flush()
     sys.stderr.write(f"{sanitize(str(text))}\n")

@@ -47,7 +47,7 @@ def read_aside(
 
 
 def remake_minion(
-    sections: Mapping[str, Any], extra: Mapping[str, Any], source: Mapping[str, Any]
+    sections: Mapping[str, object], extra: Mapping[str, object], source: Mapping[str, object]
 ) -> Any:
     """A MinionConfig of packed values."""
     from saltlite.config.minion import SECTIONS, MinionConfig
@@ -56,7 +56,7 @@ def remake_minion(
 
 
 def remake_master(
-    sections: Mapping[str, Any], extra: Mapping[str, Any], source: Mapping[str, Any]
+    sections: Mapping[str, object], extra: Mapping[str, object], source: Mapping[str, object]
 ) -> Any:
     """A MasterConfig of packed values."""
     from saltlite.config.master import SECTIONS, MasterConfig
@@ -113,7 +113,7 @@ def _work_and_leave(work: Callable[[], bytes], write_fd: int) -> NoReturn:
         os._exit(code)
 
 
-def _pack_config(config: Any, values: Mapping[str, Any]) -> bytes:
+def _pack_config(config: Any, values: Mapping[str, object]) -> bytes:
     from saltlite.errors import WireError
     from saltlite.transport.codec import pack_bin
 

@@ -41,7 +41,7 @@ class _Stand:
     def __subclasscheck__(self, other: type) -> bool:
         return issubclass(other, self._load())
 
-    def __or__(self, other: Any) -> object:
+    def __or__(self, other: object) -> object:
         return self._load() | other
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[object, ...]:

@@ -64,7 +64,7 @@ def early_records() -> list[dict[str, Any]]:
     return [each for handler in _ours if isinstance(handler, _Kept) for each in handler.records]
 
 
-def write_kept(records: Iterable[Mapping[str, Any]]) -> None:
+def write_kept(records: Iterable[Mapping[str, object]]) -> None:
     """Log what was kept where the console is not: there it has been seen already."""
     for fields in records:
         record = logging.makeLogRecord(dict(fields))
@@ -190,7 +190,7 @@ class _Threshold(logging.Filter):
         return record.levelno >= self._level
 
 
-def _read_levels(levels: Mapping[str, Any]) -> dict[str, int]:
+def _read_levels(levels: Mapping[str, object]) -> dict[str, int]:
     """Levels by our loggers' names; ``salt.channel`` means ``saltlite.channel`` too."""
     named: dict[str, int] = {}
     for logger, level in levels.items():

@@ -142,7 +142,7 @@ class CommandParser(optparse.OptionParser):
         grouped = [option for group in self.option_groups for option in group.option_list]
         return [*self.option_list, *grouped]
 
-    def _convert_value(self, option: optparse.Option, value: Any) -> Any:
+    def _convert_value(self, option: optparse.Option, value: object) -> Any:
         if option.action in ("store_true", "store_false") or option.type is None:
             return value
         try:
@@ -182,7 +182,7 @@ def common_options(parser: CommandParser, *, config_dir: str = "/etc/salt") -> N
 
 
 def _report_versions(
-    option: optparse.Option, opt: str, value: Any, parser: optparse.OptionParser
+    option: optparse.Option, opt: str, value: object, parser: optparse.OptionParser
 ) -> None:
     sys.stdout.write(versions_report() + "\n")
     raise SystemExit(0)
@@ -369,7 +369,7 @@ def overrides(options: optparse.Values, names: Sequence[str] = IN_CONFIG) -> dic
 
 
 def load_config(
-    load: Callable[..., Config], options: optparse.Values, more: Mapping[str, Any] | None = None
+    load: Callable[..., Config], options: optparse.Values, more: Mapping[str, object] | None = None
 ) -> Config:
     """The configuration under the command line's options; ``more`` are further ones.
 

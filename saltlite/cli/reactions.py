@@ -64,7 +64,7 @@ class ReactorClient:
 
     # --- without the running master ------------------------------------------------------------
 
-    def test(self, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def test(self, tag: str, data: Mapping[str, object]) -> dict[str, Any]:
         """Which entries mean the tag, what their files render to, and the calls that they make."""
         from saltlite.reactor.reactions import compile_reactions
         from saltlite.reactor.source import configured_entries
@@ -88,7 +88,7 @@ class ReactorClient:
         return {**report, "retcode": 1 if errors else 0}
 
     def _render_files(
-        self, named: Sequence[str], tag: str, data: Mapping[str, Any], errors: list[str]
+        self, named: Sequence[str], tag: str, data: Mapping[str, object], errors: list[str]
     ) -> Iterator[tuple[str, Any]]:
         renderer = renderer_for(self._ctx, self._ctx.config)
         for file in named:
@@ -131,7 +131,7 @@ class ReactorClient:
 
     # --- by the running master -----------------------------------------------------------------
 
-    def ask(self, what: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, what: str, data: Mapping[str, object]) -> Mapping[str, Any]:
         """Fire a management event, with a proof that root asks, and wait for its answer.
 
         Raises:

@@ -121,7 +121,7 @@ def engine_context(config: MasterConfig, name: str) -> Iterator[EngineContext]:
 
 
 def run_another(
-    ctx: RunnerContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ctx: RunnerContext, kind: str, fun: str, arg: Sequence[object], kwarg: Mapping[str, object]
 ) -> dict[str, Any]:
     """Run a ``runner`` or ``wheel`` function from within another, as a job of its own.
 
@@ -195,7 +195,7 @@ def _run_request(ctx: RunnerContext, request: RunRequest) -> Ran:
 
 
 def _lay_out(
-    client: RunnerClient, ctx: RunnerContext, fun: str, kwarg: Mapping[str, Any]
+    client: RunnerClient, ctx: RunnerContext, fun: str, kwarg: Mapping[str, object]
 ) -> tuple[list[Any], dict[str, Any]]:
     from saltlite.reactor.arguments import lay_out
 

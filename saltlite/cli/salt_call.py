@@ -271,7 +271,7 @@ def _send_return(caller: MasterCaller, fields: Mapping[str, Any], outcome: Outco
 
 
 def _deliver_return(
-    ctx: MinionContext, wanted: str | None, fields: Mapping[str, Any], outcome: Outcome
+    ctx: MinionContext, wanted: str | None, fields: Mapping[str, object], outcome: Outcome
 ) -> None:
     """Hand the return to the returners of ``--return`` and of the configuration."""
     if not wanted and not ctx.config.returns.return_:

@@ -103,7 +103,7 @@ def _read_config(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]
     return config, {**values, "kept": logs.early_records()}
 
 
-def _load_config(config_dir: str, given: Mapping[str, Any]) -> MasterConfig:
+def _load_config(config_dir: str, given: Mapping[str, object]) -> MasterConfig:
     from saltlite.config.load import load_master
 
     config = load_master(config_dir, given, daemon=True)

@@ -75,8 +75,8 @@ def _ask_master(
     config: MasterConfig,
     shown: Mapping[str, str],
     name: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     *,
     wait: bool,
 ) -> Ran | None:
@@ -178,8 +178,8 @@ def _run_here(
     config: MasterConfig,
     screen: Screen,
     name: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     jid: str = "",
 ) -> int:
     from saltlite.cli.runs import runner_context
@@ -219,7 +219,7 @@ def _show_return(screen: Screen, name: str, ran: Ran) -> int:
     return code
 
 
-def _exit_code(value: Any) -> int:
+def _exit_code(value: object) -> int:
     """The ``retcode`` of a runner's map, or of its ``data``. Source: observed on 3006.30."""
     for each in (value, value.get("data")) if isinstance(value, Mapping) else ():
         code = each.get("retcode") if isinstance(each, Mapping) else None
@@ -233,8 +233,8 @@ def _in_background(
     screen: Screen,
     options: optparse.Values,
     name: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> int:
     """Run the runner in a process of its own that has no terminal."""
     from datetime import datetime, timezone

@@ -72,7 +72,7 @@ class MinionReturn:
         return max((_exit_code(code) for code in codes), default=0)
 
 
-def _exit_code(code: Any) -> int:
+def _exit_code(code: object) -> int:
     if code is None:
         return 0
     return int(code) if isinstance(code, int) else 1
@@ -102,7 +102,7 @@ class Step:
     name: str
 
     @classmethod
-    def of(cls, number: str, data: Mapping[str, Any]) -> Step:
+    def of(cls, number: str, data: Mapping[str, object]) -> Step:
         """From the end of the tag and the data of the event."""
         inner = data.get("data")
         inner = inner if isinstance(inner, Mapping) else data
@@ -316,7 +316,7 @@ class Collector:
             self._feed_gather(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
 
-    def _on_return(self, job: _Job, minion: str, data: Mapping[str, Any]) -> list[Outcome]:
+    def _on_return(self, job: _Job, minion: str, data: Mapping[str, object]) -> list[Outcome]:
         if minion in job.gather.returned or "return" not in data:
             return []
         self._feed_gather(job, Returned(minion))
@@ -361,12 +361,12 @@ class Collector:
             self._ended.popitem(last=False)
 
 
-def _note_step(job: _Job, tag: JobTag, data: Mapping[str, Any]) -> None:
+def _note_step(job: _Job, tag: JobTag, data: Mapping[str, object]) -> None:
     minion, _, number = tag.minion_id.rpartition("/")
     job.steps[minion] = Step.of(number, data)
 
 
-def is_running(data: Mapping[str, Any], jid: str) -> bool:
+def is_running(data: Mapping[str, object], jid: str) -> bool:
     """Whether an answer to ``find_job`` says that the job runs; nonsense says that it does not."""
     answer = data.get("return")
     return isinstance(answer, Mapping) and answer.get("jid") == jid

@@ -108,7 +108,7 @@ class JobRequest:
 _CREDENTIALS = ("token", "eauth", "username", "password")
 
 
-def credentials_of(options: Mapping[str, Any]) -> dict[str, Any]:
+def credentials_of(options: Mapping[str, object]) -> dict[str, Any]:
     """Of the options of a job, those that say who asks; none where it is the local key."""
     return {name: options[name] for name in _CREDENTIALS if name in options}
 
@@ -247,7 +247,7 @@ class LocalClient:
         events: Events,
         reply: PublishReply,
         timeout_s: float | None = None,
-        credentials: Mapping[str, Any] = MappingProxyType({}),
+        credentials: Mapping[str, object] = MappingProxyType({}),
     ) -> JobRun:
         """Collect the returns of a job that was published after ``events`` were listened to.
 
@@ -261,7 +261,7 @@ class LocalClient:
         self,
         events: Events,
         timeout_s: float | None = None,
-        credentials: Mapping[str, Any] = MappingProxyType({}),
+        credentials: Mapping[str, object] = MappingProxyType({}),
     ) -> Collector:
         """A collector without jobs that reads ``events`` and asks ``find_job`` through here."""
         # Who may not open the bus may not open the store either; he is told what is on record.
@@ -348,7 +348,7 @@ class LocalClient:
             if not one.closed:
                 one.add(jid, ticket, expected)
 
-    def _local_key(self, options: Mapping[str, Any]) -> str | None:
+    def _local_key(self, options: Mapping[str, object]) -> str | None:
         """The local key; ``None`` for who shows other credentials, which are to be judged alone."""
         if "token" in options or "eauth" in options:
             return None
@@ -369,7 +369,7 @@ class LocalClient:
             raise MasterRefused(*refused)
         return answer
 
-    def call_master(self, load: Mapping[str, Any]) -> Any:
+    def call_master(self, load: Mapping[str, object]) -> Any:
         """One clear command (``runner``, ``wheel``), with the local key unless it has credentials.
 
         Beside credentials nothing of the local user goes along: a real master would take it for
@@ -384,7 +384,7 @@ class LocalClient:
         own = {} if has_login else {"user": sender(), "key": self._local_key(shown)}
         return self.send({**own, **self._credentials, **load}, timeout_s=CALL_TIMEOUT_S)
 
-    def run_on_master(self, load: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def run_on_master(self, load: Mapping[str, object]) -> tuple[str, Mapping[str, Any]]:
         """Have the master run a runner, and wait for it: its jid, and the data of its last event.
 
         Raises as :meth:`call_master`.
@@ -430,7 +430,7 @@ class LocalClient:
         return self._store_opened
 
     def _ask_running(
-        self, credentials: Mapping[str, Any], jid: str, minions: Sequence[str]
+        self, credentials: Mapping[str, object], jid: str, minions: Sequence[str]
     ) -> str | None:
         request = JobRequest(
             tgt=list(minions),
@@ -452,12 +452,12 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         tgt_type: str = "glob",
         ret: str = "",
         timeout: float | None = None,
         jid: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         listen: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -491,7 +491,7 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         tgt_type: str = "glob",
         ret: str = "",
         jid: str = "",
@@ -508,11 +508,11 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         tgt_type: str = "glob",
         ret: str = "",
         jid: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Publish and give back the jid; ``0`` if nobody matches."""
@@ -525,13 +525,13 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         timeout: float | None = None,
         tgt_type: str = "glob",
         ret: str = "",
         jid: str = "",
         full_return: bool = False,
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> Returns:
         """Publish, wait, and give back ``{minion id: return}`` of those who returned."""
@@ -546,10 +546,10 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         tgt_type: str = "glob",
         ret: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         subset: int = 3,
         cli: bool = False,
         progress: bool = False,
@@ -592,10 +592,10 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         tgt_type: str = "glob",
         ret: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         batch: int | str = "10%",
         full_return: bool = False,
         failhard: bool = False,
@@ -618,11 +618,11 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         timeout: float | None = None,
         tgt_type: str = "glob",
         ret: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> Iterator[Returns]:
         """``{minion id: {"ret": …, "retcode": …, "jid": …}}`` as the minions return."""
@@ -635,11 +635,11 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         timeout: float | None = None,
         tgt_type: str = "glob",
         ret: str = "",
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         show_jid: bool = False,
         verbose: bool = False,
         **kwargs: Any,
@@ -661,12 +661,12 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         timeout: float | None = None,
         tgt_type: str = "glob",
         ret: str = "",
         verbose: bool = False,
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         **kwargs: Any,
     ) -> Returns:
         """As :meth:`cmd`, with ``ret``, ``retcode``, ``jid`` and ``out`` of each minion."""
@@ -679,12 +679,12 @@ class LocalClient:
         self,
         tgt: Target,
         fun: str | list[str],
-        arg: Iterable[Any] = (),
+        arg: Iterable[object] = (),
         timeout: float | None = None,
         tgt_type: str = "glob",
         ret: str = "",
         verbose: bool = False,
-        kwarg: Mapping[str, Any] | None = None,
+        kwarg: Mapping[str, object] | None = None,
         progress: bool = False,
         **kwargs: Any,
     ) -> Iterator[Returns]:
@@ -846,7 +846,7 @@ def _make_request(
     )
 
 
-def jid_as_text(value: Any) -> Any:
+def jid_as_text(value: object) -> Any:
     """A number that is a jid becomes text again: 20 digits do not fit into msgpack's numbers."""
     if type(value) is int and value > 0 and valid_jid(str(value)):
         return str(value)

@@ -77,7 +77,9 @@ class RunnerClient:
         self._last = new_jid(datetime.now(timezone.utc), self._last)
         return self._last
 
-    def cmd(self, fun: str, arg: Sequence[Any] = (), kwarg: Mapping[str, Any] | None = None) -> Any:
+    def cmd(
+        self, fun: str, arg: Sequence[object] = (), kwarg: Mapping[str, object] | None = None
+    ) -> Any:
         """Run a runner and give back what it returns.
 
         Raises:
@@ -89,7 +91,9 @@ class RunnerClient:
             raise TypeError(ran.wrong)
         return ran.return_
 
-    def run(self, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any], *, jid: str = "") -> Ran:
+    def run(
+        self, fun: str, arg: Sequence[object], kwarg: Mapping[str, object], *, jid: str = ""
+    ) -> Ran:
         """Run a runner. An exception in it becomes a traceback in the result.
 
         Raises:
@@ -108,7 +112,7 @@ class RunnerClient:
         return ran
 
     def fail(
-        self, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any], jid: str, why: str
+        self, fun: str, arg: Sequence[object], kwarg: Mapping[str, object], jid: str, why: str
     ) -> None:
         """Tell whoever waits for a run that did not come about; it goes on record too."""
         started = self._fire_start(fun, jid, arg, kwarg)
@@ -116,7 +120,7 @@ class RunnerClient:
         self._finish_run(started, Ran(jid, why, success=False))
 
     def _call_function(
-        self, runner: Runner, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+        self, runner: Runner, jid: str, arg: Sequence[object], kwarg: Mapping[str, object]
     ) -> Ran:
         self._ctx.state.pop("retcode", None)
         try:
@@ -163,7 +167,7 @@ class RunnerClient:
             log.warning("Event %s was not fired: %s", tag, error)
 
     def _fire_start(
-        self, name: str, jid: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+        self, name: str, jid: str, arg: Sequence[object], kwarg: Mapping[str, object]
     ) -> dict[str, Any]:
         fun_args = _without_secrets(f"{self.kind.name}.{name}", arg, kwarg)
         started = {
@@ -191,7 +195,7 @@ class RunnerClient:
         """
         return self._ctx.local.call_master({"cmd": self.kind.name, **low})
 
-    def cmd_sync(self, low: Mapping[str, Any], timeout: float = 300.0) -> Any:
+    def cmd_sync(self, low: Mapping[str, object], timeout: float = 300.0) -> Any:
         """As :meth:`cmd_async`, and wait for the value, at most ``timeout`` seconds.
 
         Raises:
@@ -223,14 +227,14 @@ def _wait_for_event(listener: Listener, tag: str, timeout_s: float) -> Any:
     raise RequestTimeout(tag, timeout_s)
 
 
-def _without_hint(value: Any) -> Any:
+def _without_hint(value: object) -> Any:
     """What a runner returned, without the hint for the printer."""
     if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
         return value["data"]
     return value
 
 
-def _without_secrets(fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> list[Any]:
+def _without_secrets(fun: str, arg: Sequence[object], kwarg: Mapping[str, object]) -> list[Any]:
     """The arguments as they go on the bus and on record: no password, and no token."""
     if fun == MAKE_TOKEN:
         kwarg = {name: MASK if name == "password" else one for name, one in kwarg.items()}
@@ -239,7 +243,7 @@ def _without_secrets(fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]) -> 
     return [*arg, dict(kwarg)] if kwarg else list(arg)
 
 
-def _hide_secrets(kind: str, fun: str, value: Any) -> Any:
+def _hide_secrets(kind: str, fun: str, value: object) -> Any:
     """What goes on the bus and on record of a value: never a private key, or a token."""
     if fun == MAKE_TOKEN and isinstance(value, Mapping):
         return {name: MASK if name == "token" else one for name, one in value.items()}

@@ -31,5 +31,5 @@ def as_minion(config: MasterConfig, minion_id: str) -> MinionConfig:
     return MinionConfig(**made, extra=_other_options(values, known), source=config.source)
 
 
-def _other_options(values: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+def _other_options(values: Mapping[str, object], known: set[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in known}

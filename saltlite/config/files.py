@@ -71,7 +71,7 @@ class Origins:
         if status.st_mode & stat.S_IWGRP:
             self._of_groups[path] = status.st_gid
 
-    def open_to_groups(self, user: Any = None) -> list[str]:
+    def open_to_groups(self, user: object = None) -> list[str]:
         """What members of a group may change that is neither root's, ours nor that of ``user``.
 
         Each with the group. It is no reason to refuse a file: sites have administrators' groups.
@@ -82,7 +82,7 @@ class Origins:
         found = [(path, gid) for path, gid in self._of_groups.items() if gid not in own]
         return [f"{path} (group {_group_name(gid)})" for path, gid in sorted(found)]
 
-    def refuse_strangers(self, user: Any = None) -> None:
+    def refuse_strangers(self, user: object = None) -> None:
         """Raise UntrustedFile for what belongs to neither root, us nor ``user``."""
         if not self._strangers:
             return
@@ -96,7 +96,7 @@ class Origins:
                 )
 
 
-def _uid_of(user: Any) -> int | None:
+def _uid_of(user: object) -> int | None:
     import pwd
 
     try:
@@ -105,7 +105,7 @@ def _uid_of(user: Any) -> int | None:
         return None
 
 
-def _gid_of(user: Any) -> int | None:
+def _gid_of(user: object) -> int | None:
     import pwd
 
     try:
@@ -296,7 +296,7 @@ def _join_settings(old: RawSetting | None, new: RawSetting) -> RawSetting:
     return RawSetting(join_values(old.value, new.value), new.source)
 
 
-def join_values(old: Any, new: Any) -> Any:
+def join_values(old: object, new: object) -> Any:
     """Maps are merged, lists get what they do not have yet, of all else the newer wins."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         both = dict(old)

@@ -45,7 +45,7 @@ BACKENDS = {"git": "gitfs", "hg": "hgfs", "svn": "svnfs", "minion": "minionfs"}
 
 def load_master(
     config_dir: Path | str | None = None,
-    overrides: Mapping[str, Any] = NONE,
+    overrides: Mapping[str, object] = NONE,
     *,
     environ: Mapping[str, str] | None = None,
     client: bool = False,
@@ -81,7 +81,7 @@ def load_master(
 
 def load_minion(
     config_dir: Path | str | None = None,
-    overrides: Mapping[str, Any] = NONE,
+    overrides: Mapping[str, object] = NONE,
     *,
     environ: Mapping[str, str] | None = None,
     cache_id: bool = True,
@@ -193,7 +193,7 @@ class _Found:
     settings: Settings
     origins: Origins
 
-    def override(self, values: Mapping[str, Any]) -> None:
+    def override(self, values: Mapping[str, object]) -> None:
         for name, value in values.items():
             self.settings[name] = RawSetting(value, COMMAND_LINE)
         user = self.settings.get("user")
@@ -351,7 +351,7 @@ class _Schema:
             if field.metadata["rooted"]
         }
 
-    def pick_known(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def pick_known(self, values: Mapping[str, object]) -> dict[str, Any]:
         """Those of the values that are of known options."""
         return {name: value for name, value in values.items() if name in self._places}
 
@@ -359,7 +359,7 @@ class _Schema:
         """A fresh copy of an option's default."""
         return default_of(self._places[name][1])
 
-    def sections(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def sections(self, values: Mapping[str, object]) -> dict[str, Any]:
         """The sections, made."""
         given: dict[str, dict[str, Any]] = {section: {} for section in self._sections}
         for name, value in values.items():
@@ -368,7 +368,7 @@ class _Schema:
         return {name: made(**given[name]) for name, made in self._sections.items()}
 
     def _look_for_typos(
-        self, extra: Mapping[str, Any], settings: Settings, *, strict: bool
+        self, extra: Mapping[str, object], settings: Settings, *, strict: bool
     ) -> None:
         from saltlite.config.known import nearest  # most files need it not
 

@@ -38,7 +38,7 @@ _SECRET = regex(r"(?:^|[._-])\w*(?:pass|passwd|password|passphrase|bindpw|secret
 MASK = "***"
 
 
-def mask_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
+def mask_secrets(options: Mapping[str, object]) -> dict[str, Any]:
     """A copy of options with ``***`` for passwords and their like, at any depth.
 
     A name says what is one: it ends with ``pass``, ``password``, ``passphrase``, ``bindpw``,
@@ -47,7 +47,7 @@ def mask_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _mask_secrets(value, str(name)) for name, value in options.items()}
 
 
-def _mask_secrets(value: Any, name: str) -> Any:
+def _mask_secrets(value: object, name: str) -> Any:
     if isinstance(value, Mapping):
         return mask_secrets(value)
     if isinstance(value, (list, tuple)):

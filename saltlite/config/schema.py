@@ -106,7 +106,7 @@ class ValueKind:
 _BOOL_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def _take_bool(value: Any) -> bool:
+def _take_bool(value: object) -> bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and value in (0, 1):
@@ -116,7 +116,7 @@ def _take_bool(value: Any) -> bool:
     raise _Unfit
 
 
-def _take_int(value: Any) -> int:
+def _take_int(value: object) -> int:
     if value is False:  # `ping_interval: False` is how people write "off"
         return 0
     if isinstance(value, bool):
@@ -133,7 +133,7 @@ def _take_int(value: Any) -> int:
     raise _Unfit
 
 
-def _take_float(value: Any) -> float:
+def _take_float(value: object) -> float:
     if isinstance(value, float) and not isinstance(value, bool):
         if value != value or value in (float("inf"), float("-inf")):
             raise _Unfit
@@ -149,7 +149,7 @@ def _take_float(value: Any) -> float:
         raise _Unfit from None
 
 
-def _take_str(value: Any) -> str:
+def _take_str(value: object) -> str:
     if isinstance(value, str):
         if "\0" in value:
             raise _Unfit
@@ -159,56 +159,56 @@ def _take_str(value: Any) -> str:
     raise _Unfit
 
 
-def _take_list(value: Any) -> list[Any]:
+def _take_list(value: object) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     raise _Unfit
 
 
-def _take_str_list(value: Any) -> list[str]:
+def _take_str_list(value: object) -> list[str]:
     if isinstance(value, str):
         return [_take_str(value)] if value else []
     return [_take_str(item) for item in _take_list(value)]
 
 
-def _take_map(value: Any) -> dict[Any, Any]:
+def _take_map(value: object) -> dict[Any, Any]:
     if isinstance(value, dict):
         return value
     raise _Unfit
 
 
-def _take_roots(value: Any) -> dict[str, list[str]]:
+def _take_roots(value: object) -> dict[str, list[str]]:
     return {
         _take_str(env): [] if dirs is None else _take_str_list(dirs)
         for env, dirs in _take_map(value).items()
     }
 
 
-def _take_str_or_list(value: Any) -> str | list[str]:
+def _take_str_or_list(value: object) -> str | list[str]:
     if isinstance(value, list | tuple):
         return _take_str_list(value)
     return _take_str(value)
 
 
-def _take_bool_or_list(value: Any) -> bool | list[str]:
+def _take_bool_or_list(value: object) -> bool | list[str]:
     if isinstance(value, list | tuple):
         return _take_str_list(value)
     return _take_bool(value)
 
 
-def _take_bool_or_str(value: Any) -> bool | str:
+def _take_bool_or_str(value: object) -> bool | str:
     return value if isinstance(value, bool) else _take_str(value)
 
 
-def _take_bool_or_map(value: Any) -> bool | dict[Any, Any]:
+def _take_bool_or_map(value: object) -> bool | dict[Any, Any]:
     return value if isinstance(value, dict) else _take_bool(value)
 
 
-def _take_map_or_list(value: Any) -> dict[Any, Any] | list[Any]:
+def _take_map_or_list(value: object) -> dict[Any, Any] | list[Any]:
     return value if isinstance(value, dict) else _take_list(value)
 
 
-def _take_anything(value: Any) -> Any:
+def _take_anything(value: object) -> Any:
     return value
 
 
@@ -239,7 +239,7 @@ KINDS: Mapping[str, ValueKind] = {
 """Every annotation an option may have. Annotations are text: no evaluation, no introspection."""
 
 
-def check(field: dataclasses.Field[Any], value: Any, source: OptionSource) -> Any:
+def check(field: dataclasses.Field[Any], value: object, source: OptionSource) -> Any:
     """The value as the option's type.
 
     Salt's users rely on some leniency: text for a number (``'5'``), a number for text (``id: 7``),
@@ -261,7 +261,7 @@ def check(field: dataclasses.Field[Any], value: Any, source: OptionSource) -> An
     return taken
 
 
-def _is_within_limits(field: dataclasses.Field[Any], value: Any) -> bool:
+def _is_within_limits(field: dataclasses.Field[Any], value: object) -> bool:
     limits = field.metadata
     if isinstance(value, int | float) and not isinstance(value, bool):
         minimum, maximum = limits["minimum"], limits["maximum"]
@@ -273,7 +273,7 @@ def _is_within_limits(field: dataclasses.Field[Any], value: Any) -> bool:
 
 def _refuse_value(
     field: dataclasses.Field[Any],
-    value: Any,
+    value: object,
     source: OptionSource,
     kind: type[ConfigError] = ConfigError,
 ) -> ConfigError:
@@ -314,7 +314,7 @@ _TYPE_WORDS = {
 _LONGEST_SHOWN = 60
 
 
-def describe_found(value: Any) -> str:
+def describe_found(value: object) -> str:
     """What was found, for people, on one line: ``'many' (text)``."""
     shown = repr(value)
     if len(shown) > _LONGEST_SHOWN:
@@ -322,6 +322,6 @@ def describe_found(value: Any) -> str:
     return f"{shown} ({type_words(value)})"
 
 
-def type_words(value: Any) -> str:
+def type_words(value: object) -> str:
     """The type of a value from a file, for people."""
     return _TYPE_WORDS.get(type(value), type(value).__name__)

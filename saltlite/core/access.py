@@ -108,7 +108,7 @@ def user_entries(
 
 
 def list_permissions(
-    config: Mapping[str, Any],
+    config: Mapping[str, object],
     eauth: str,
     name: str,
     groups: Collection[str] = (),
@@ -128,7 +128,7 @@ def list_permissions(
     return shown or {}
 
 
-def find_fault(block: Any) -> str:
+def find_fault(block: object) -> str:
     """What is wrong with a block of ``external_auth``, with its place; ``""`` if nothing is."""
     if not isinstance(block, Mapping):
         return f"found {_describe_value(block)}, allowed: map of users"
@@ -141,14 +141,14 @@ def find_fault(block: Any) -> str:
     return ""
 
 
-def find_fault_in_entries(entries: Any) -> str:
+def find_fault_in_entries(entries: object) -> str:
     """What is wrong with an access list; ``""`` if nothing is."""
     if not isinstance(entries, (list, tuple)):
         return f"found {_describe_value(entries)}, allowed: list"
     return next(filter(None, map(_find_fault_in_entry, entries)), "")
 
 
-def _find_fault_in_entry(entry: Any) -> str:
+def _find_fault_in_entry(entry: object) -> str:
     if isinstance(entry, str):
         return _find_fault_in_expression(entry)
     if not isinstance(entry, Mapping) or len(entry) != 1:
@@ -165,7 +165,7 @@ def _find_fault_in_entry(entry: Any) -> str:
     return ""
 
 
-def _find_fault_in_function(function: Any) -> str:
+def _find_fault_in_function(function: object) -> str:
     if isinstance(function, str):
         return _find_fault_in_expression(function)
     if not isinstance(function, Mapping) or not all(isinstance(one, str) for one in function):
@@ -188,7 +188,7 @@ def _find_fault_in_expression(expression: str) -> str:
     return ""
 
 
-def _describe_value(value: Any) -> str:
+def _describe_value(value: object) -> str:
     return f"{value!r:.80} ({type(value).__name__})"
 
 
@@ -286,7 +286,7 @@ def _entry_functions(entries: Entries) -> Iterator[tuple[str | None, Any]]:
                     yield from ((str(target), one) for one in _as_list(functions))
 
 
-def _rule_covers(rule: Any, call: Call) -> bool:
+def _rule_covers(rule: object, call: Call) -> bool:
     """Whether one function of an entry covers the call.
 
     It is an expression, or a map from expressions to what the arguments have to be:
@@ -295,7 +295,7 @@ def _rule_covers(rule: Any, call: Call) -> bool:
     return _names_as(rule, call.function, call)
 
 
-def _names_as(rule: Any, function: str, call: Call) -> bool:
+def _names_as(rule: object, function: str, call: Call) -> bool:
     if isinstance(rule, str):
         return _function_fits(rule, function)
     if not isinstance(rule, Mapping):
@@ -306,14 +306,14 @@ def _names_as(rule: Any, function: str, call: Call) -> bool:
     )
 
 
-def _is_restriction(wanted: Any) -> bool:
+def _is_restriction(wanted: object) -> bool:
     if not isinstance(wanted, Mapping) or set(wanted) - {"args", "kwargs"}:
         return False
     args, kwargs = wanted.get("args") or [], wanted.get("kwargs") or {}
     return isinstance(args, (list, tuple)) and isinstance(kwargs, Mapping)
 
 
-def _arguments_fit(wanted: Any, call: Call) -> bool:
+def _arguments_fit(wanted: object, call: Call) -> bool:
     """Whether the arguments are as one of the restrictions says; a malformed one fits nothing."""
     restrictions = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     return any(_fits_restriction(one, call) for one in restrictions)
@@ -331,7 +331,7 @@ def _fits_restriction(wanted: Any, call: Call) -> bool:
     return all(_value_fits(pattern, value) for pattern, value in pairs)
 
 
-def _value_fits(pattern: Any, value: Any) -> bool:
+def _value_fits(pattern: object, value: object) -> bool:
     if pattern is None:
         return True
     text = value if isinstance(value, str) else str(value)
@@ -342,7 +342,7 @@ def _value_fits(pattern: Any, value: Any) -> bool:
         return False
 
 
-def _grants_run(entry: Any, kind: str, module: str, call: Call) -> bool:
+def _grants_run(entry: object, kind: str, module: str, call: Call) -> bool:
     """Whether one entry covers a runner or wheel function."""
     if isinstance(entry, str):
         return entry in (f"@{kind}", f"@{kind}s", f"@{module}")

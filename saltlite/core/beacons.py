@@ -69,7 +69,7 @@ class Beacon:
     pauses_for_states: bool = False
 
 
-def read_beacon(name: str, data: Any) -> Beacon:
+def read_beacon(name: str, data: object) -> Beacon:
     """One entry of ``beacons``: a list of maps, or one map.
 
     Raises:
@@ -92,7 +92,7 @@ def read_beacon(name: str, data: Any) -> Beacon:
     )
 
 
-def list_form(name: str, data: Any) -> list[dict[str, Any]]:
+def list_form(name: str, data: object) -> list[dict[str, Any]]:
     """The configuration of a beacon as a list of maps with keys that are text.
 
     Raises:
@@ -119,7 +119,7 @@ def _read_seconds(name: str, options: Mapping[str, Any], option: str) -> float:
     return seconds
 
 
-def _read_switch(name: str, options: Mapping[str, Any], option: str, *, default: bool) -> bool:
+def _read_switch(name: str, options: Mapping[str, object], option: str, *, default: bool) -> bool:
     value = options.get(option)
     if value is None:
         return default
@@ -128,13 +128,13 @@ def _read_switch(name: str, options: Mapping[str, Any], option: str, *, default:
     return value
 
 
-def merge_beacons(pillar: Any, own: Any) -> dict[str, Any]:
+def merge_beacons(pillar: object, own: object) -> dict[str, Any]:
     """``beacons`` of the pillar and of the configuration in one map; the configuration wins."""
     parts = (part for part in (pillar, own) if isinstance(part, Mapping))
     return {str(key): value for part in parts for key, value in part.items()}
 
 
-def read_beacons(merged: Mapping[str, Any]) -> tuple[dict[str, Beacon], list[str]]:
+def read_beacons(merged: Mapping[str, object]) -> tuple[dict[str, Beacon], list[str]]:
     """The beacons that are to run, by name, and a line for each entry that cannot be read."""
     if not merged.get(SWITCH, True):
         return {}, []
@@ -479,5 +479,5 @@ class Changes:
         return True
 
 
-def _tag_of(event: Mapping[str, Any]) -> str:
+def _tag_of(event: Mapping[str, object]) -> str:
     return str(event.get("tag", ""))

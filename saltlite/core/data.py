@@ -16,7 +16,7 @@ DELIMITER = ":"
 _MISSING = object()
 
 
-def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
+def traverse(data: object, key: object, default: object = None, delimiter: str = DELIMITER) -> Any:
     """The value below ``a:b:c``, or below a list of keys; ``default`` if there is none.
 
     A key that a map has not as text is looked up as the number or word that YAML makes of it. In a
@@ -30,7 +30,7 @@ def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITE
     return found
 
 
-def _value_below(data: Any, key: Any) -> Any:
+def _value_below(data: object, key: object) -> Any:
     if isinstance(data, Mapping):
         return _in_map(data, key)
     if isinstance(data, (list, tuple)):
@@ -38,12 +38,12 @@ def _value_below(data: Any, key: Any) -> Any:
     return _MISSING
 
 
-def _in_map(data: Mapping[Any, Any], key: Any) -> Any:
+def _in_map(data: Mapping[Any, Any], key: object) -> Any:
     value = data.get(key, _MISSING)
     return data.get(_as_yaml(key), _MISSING) if value is _MISSING else value
 
 
-def _in_list(data: Sequence[Any], key: Any) -> Any:
+def _in_list(data: Sequence[object], key: Any) -> Any:
     wanted = int(key) if _INT.match(str(key)) else key
     for item in data:
         if isinstance(item, Mapping) and wanted in item:
@@ -61,7 +61,7 @@ _WORDS |= {form(word): value for word, value in _WORDS.items() for form in (str.
 _WORDS["None"] = None
 
 
-def _as_yaml(key: Any) -> Any:
+def _as_yaml(key: object) -> Any:
     """The number, word or trimmed text that a key stands for."""
     if not isinstance(key, str):
         return key
@@ -73,7 +73,7 @@ def _as_yaml(key: Any) -> Any:
     return _WORDS.get(text, text)
 
 
-def merge(under: Any, over: Any, *, merge_lists: bool = False) -> Any:
+def merge(under: object, over: object, *, merge_lists: bool = False) -> Any:
     """``over`` laid on ``under``, map by map; both stay as they are.
 
     Lists replace one another, or are joined (without repetitions) with ``merge_lists``.
@@ -118,11 +118,13 @@ def copy_data(value: Any) -> Any:
     return copy.deepcopy(dict(value) if _is_lazy(value) else value)
 
 
-def _is_lazy(value: Any) -> bool:
+def _is_lazy(value: object) -> bool:
     return isinstance(value, Mapping) and not isinstance(value, dict)
 
 
-def update(under: Any, over: Any, *, recursive: bool = True, merge_lists: bool = False) -> Any:
+def update(
+    under: object, over: object, *, recursive: bool = True, merge_lists: bool = False
+) -> Any:
     """``over`` laid on ``under``, both maps; only the top level unless ``recursive``.
 
     Raises:
@@ -147,7 +149,7 @@ class AggregatedList(list[Any]):
     __slots__ = ()
 
 
-def aggregate(under: Any, over: Any) -> Any:
+def aggregate(under: object, over: object) -> Any:
     """Marked values joined; of others ``over``."""
     if isinstance(under, AggregatedMap) and isinstance(over, AggregatedMap):
         return AggregatedMap(_aggregate_maps(under, over))
@@ -171,7 +173,7 @@ def is_recursive(strategy: str, renderer: str = "yaml") -> bool:
 
 
 def merge_by(
-    strategy: str, under: Any, over: Any, *, renderer: str = "yaml", merge_lists: bool = False
+    strategy: str, under: object, over: object, *, renderer: str = "yaml", merge_lists: bool = False
 ) -> Any:
     """Two maps joined; a strategy that is unknown counts as ``recurse``.
 
@@ -198,11 +200,11 @@ def merge_by(
 
 def choose(
     lookup: Mapping[Any, Any],
-    values: Any,
+    values: object,
     *,
-    merged: Any = None,
-    default: Any = "default",
-    base: Any = None,
+    merged: object = None,
+    default: object = "default",
+    base: object = None,
 ) -> Any:
     """One entry of ``lookup`` by a value (or the first fitting of several); keys may be globs.
 
@@ -223,7 +225,7 @@ def choose(
     return chosen
 
 
-def _on_base(base: Any, chosen: Any) -> Any:
+def _on_base(base: object, chosen: object) -> Any:
     if chosen is None or chosen is base:
         return copy_data(base)
     if not isinstance(chosen, Mapping):
@@ -231,7 +233,7 @@ def _on_base(base: Any, chosen: Any) -> Any:
     return merge(base, chosen)
 
 
-def _first_fitting(lookup: Mapping[Any, Any], values: Sequence[Any]) -> Any:
+def _first_fitting(lookup: Mapping[Any, Any], values: Sequence[object]) -> Any:
     for value in values:
         if isinstance(value, (str, int, float, bool)) and value in lookup:
             return lookup[value]
@@ -252,7 +254,7 @@ def place_below(data: Any, keys: str, delimiter: str = DELIMITER) -> tuple[Any, 
 
 
 def set_below(
-    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+    data: object, keys: str, value: object, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Put a value at ``a:b:c``; the same map. ``ordered_dict`` changes nothing."""
     place, last = place_below(data, keys, delimiter)
@@ -261,7 +263,7 @@ def set_below(
 
 
 def update_below(
-    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+    data: object, keys: str, value: object, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Update the map at ``a:b:c``, which is made if it is not there; raises UsageError."""
     return _change_value(
@@ -270,7 +272,7 @@ def update_below(
 
 
 def append_below(
-    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+    data: object, keys: str, value: object, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Append to the list at ``a:b:c``, which is made if it is not there; raises UsageError."""
     return _change_value(
@@ -279,7 +281,7 @@ def append_below(
 
 
 def extend_below(
-    data: Any, keys: str, value: Any, delimiter: str = DELIMITER, ordered_dict: bool = False
+    data: object, keys: str, value: object, delimiter: str = DELIMITER, ordered_dict: bool = False
 ) -> Any:
     """Append many to the list at ``a:b:c``, made if it is not there; raises UsageError."""
     return _change_value(
@@ -288,11 +290,11 @@ def extend_below(
 
 
 def _change_value(
-    data: Any,
+    data: object,
     keys: str,
-    value: Any,
+    value: object,
     delimiter: str,
-    empty: Any,
+    empty: object,
     change: tuple[str, Callable[[Any], None]],
 ) -> Any:
     verb, run = change

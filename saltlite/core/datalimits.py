@@ -26,24 +26,24 @@ MINE_LIMIT: Final = Size(bytes=10 * 1024 * 1024, keys=100_000, depth=64)
 MINE_NAMES_LIMIT: Final = 1_000
 
 
-def grains_problem(grains: Mapping[str, Any]) -> str | None:
+def grains_problem(grains: Mapping[str, object]) -> str | None:
     """One line that names the limit that grains exceed and the grain that is large, or ``None``."""
     return _find_problem(grains, GRAINS_LIMIT, "grains", "grain")
 
 
-def extra_data_problem(data: Mapping[str, Any]) -> str | None:
+def extra_data_problem(data: Mapping[str, object]) -> str | None:
     """As :func:`grains_problem`, for what a minion passes to the sources of its pillar."""
     return _find_problem(data, GRAINS_LIMIT, "pass_to_ext_pillars", "option")
 
 
-def mine_problem(data: Mapping[str, Any]) -> str | None:
+def mine_problem(data: Mapping[str, object]) -> str | None:
     """As :func:`grains_problem`, for what is to be in the mine of one minion."""
     if len(data) > MINE_NAMES_LIMIT:
         return f"the mine has {len(data):,} names; {MINE_NAMES_LIMIT:,} are allowed"
     return _find_problem(data, MINE_LIMIT, "the mine", "entry")
 
 
-def measure(value: Any, most: Size) -> Size:
+def measure(value: object, most: Size) -> Size:
     """How large a value is; counting ends soon after it exceeds ``most``."""
     size = keys = deepest = 0
     left: list[tuple[Any, int]] = [(value, 1)]
@@ -64,7 +64,7 @@ def measure(value: Any, most: Size) -> Size:
     return Size(size, keys, deepest)
 
 
-def _own_bytes(value: Any) -> int:
+def _own_bytes(value: object) -> int:
     """What a value takes in msgpack without what it contains, to within a few bytes."""
     if isinstance(value, str):
         return 3 + (len(value) if value.isascii() else len(value.encode("utf-8", "replace")))
@@ -73,7 +73,7 @@ def _own_bytes(value: Any) -> int:
     return 9 if isinstance(value, float) else 3 if isinstance(value, int) else 1
 
 
-def _find_problem(data: Mapping[str, Any], most: Size, what: str, part: str) -> str | None:
+def _find_problem(data: Mapping[str, object], most: Size, what: str, part: str) -> str | None:
     whole = measure(data, most)
     for unit, of in _UNITS.items():
         if of(whole) > of(most):
@@ -93,7 +93,7 @@ _UNITS: Final[Mapping[str, Callable[[Size], int]]] = {
 
 
 def _largest_part(
-    data: Mapping[str, Any], most: Size, of: Callable[[Size], int]
+    data: Mapping[str, object], most: Size, of: Callable[[Size], int]
 ) -> tuple[Any, int]:
     sizes = [(name, of(measure(value, most))) for name, value in data.items()]
     return max(sizes, key=lambda pair: pair[1])

@@ -43,7 +43,7 @@ def watch(
         listener.close()
 
 
-def event_line(tag: str, data: Mapping[str, Any], *, pretty: bool) -> str:
+def event_line(tag: str, data: Mapping[str, object], *, pretty: bool) -> str:
     """One line, or several with ``pretty``; without the last line feed."""
     text = dump_json(data, sort_keys=pretty, indent=4 if pretty else None)
     return f"{sanitize(tag)}\t{text}"

@@ -14,11 +14,11 @@ from typing import Any
 from saltlite.core.terminal import escape
 
 
-def dump_json(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
+def dump_json(value: object, *, indent: int | None = None, sort_keys: bool = False) -> str:
     """``value`` as JSON; numbers that JSON has not are ``null``, other unknown values ``repr``."""
     import json
 
-    def dump(value: Any) -> str:
+    def dump(value: object) -> str:
         return json.dumps(
             value,
             indent=indent,
@@ -35,7 +35,7 @@ def dump_json(value: Any, *, indent: int | None = None, sort_keys: bool = False)
     return escape(text)
 
 
-def pack_json(value: Any) -> str:
+def pack_json(value: object) -> str:
     """``value`` as a line of ASCII to keep; a set is a list, other unknown values are text."""
     import json
 
@@ -55,7 +55,7 @@ def _as_kept(value: object) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _make_sortable(value: Any) -> Any:
+def _make_sortable(value: object) -> Any:
     """A copy with keys of text alone, which can be sorted, and ``None`` for odd numbers."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
@@ -66,7 +66,7 @@ def _make_sortable(value: Any) -> Any:
     return value
 
 
-def _with_known_keys(value: Any) -> Any:
+def _with_known_keys(value: object) -> Any:
     if isinstance(value, Mapping):
         return {_text_key(key): _with_known_keys(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
@@ -74,7 +74,7 @@ def _with_known_keys(value: Any) -> Any:
     return value
 
 
-def _text_key(key: Any) -> str:
+def _text_key(key: object) -> str:
     """A key as JSON would write it, or else as text."""
     if isinstance(key, bool) or key is None:
         return {True: "true", False: "false", None: "null"}[key]

@@ -45,7 +45,7 @@ class LoadNotAMap(WireError):
 # --- reading single fields --------------------------------------------------------------
 
 
-def as_map(value: Any, what: str) -> dict[str, Any]:
+def as_map(value: object, what: str) -> dict[str, Any]:
     """``value`` if it is a map with text keys only.
 
     Raises:
@@ -59,7 +59,7 @@ def as_map(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def as_bytes(value: Any, what: str) -> bytes:
+def as_bytes(value: object, what: str) -> bytes:
     """A field that is binary by meaning; it arrives as text if it happens to be UTF-8.
 
     Source: docs/wire.md#encoding.
@@ -71,73 +71,73 @@ def as_bytes(value: Any, what: str) -> bytes:
     raise WireError(f"{what} is not a byte string")
 
 
-def as_int(value: Any, what: str) -> int:
+def as_int(value: object, what: str) -> int:
     """A whole number; a boolean or a float is none."""
     if type(value) is not int:
         raise WireError(f"{what} is not a whole number")
     return value
 
 
-def as_text(value: Any, what: str) -> str:
+def as_text(value: object, what: str) -> str:
     """Text that could be written as UTF-8 again."""
     if not isinstance(value, str):
         raise WireError(f"{what} is not text")
     return value
 
 
-def _text_or_none(value: Any, what: str) -> str | None:
+def _text_or_none(value: object, what: str) -> str | None:
     return None if value is None else as_text(value, what)
 
 
-def _int_or_none(value: Any, what: str) -> int | None:
+def _int_or_none(value: object, what: str) -> int | None:
     return None if value is None else as_int(value, what)
 
 
-def _bytes_or_none(value: Any, what: str) -> bytes | None:
+def _bytes_or_none(value: object, what: str) -> bytes | None:
     return None if value is None else as_bytes(value, what)
 
 
-def _read_map(value: Any, what: str) -> dict[str, Any]:
+def _read_map(value: object, what: str) -> dict[str, Any]:
     return {} if value is None else as_map(value, what)
 
 
-def _read_list(value: Any, what: str) -> list[Any]:
+def _read_list(value: object, what: str) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return list(value)
     raise WireError(f"{what} is not a list")
 
 
-def _read_texts(value: Any, what: str) -> list[str]:
+def _read_texts(value: object, what: str) -> list[str]:
     return [as_text(item, what) for item in _read_list(value, what)]
 
 
-def _text_or_texts(value: Any, what: str) -> str | list[str]:
+def _text_or_texts(value: object, what: str) -> str | list[str]:
     return value if isinstance(value, str) else _read_texts(value, what)
 
 
-def _read_flag(value: Any, what: str) -> bool:
+def _read_flag(value: object, what: str) -> bool:
     if not isinstance(value, bool):
         raise WireError(f"{what} is not true or false")
     return value
 
 
-def _read_anything(value: Any, _what: str) -> Any:
+def _read_anything(value: object, _what: str) -> Any:
     return value
 
 
-def _take_field(load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T]) -> _T:
+def _take_field(load: Mapping[str, object], name: str, read: Callable[[Any, str], _T]) -> _T:
     if name not in load:
         raise WireError(f"{name} is missing")
     return read(load[name], name)
 
 
 def _take_optional(
-    load: Mapping[str, Any], name: str, read: Callable[[Any, str], _T], default: Any
+    load: Mapping[str, object], name: str, read: Callable[[Any, str], _T], default: object
 ) -> _T:
     return read(load[name], name) if name in load else cast(_T, default)
 
 
-def _other_fields(load: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def _other_fields(load: Mapping[str, object], known: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in load.items() if name not in known}
 
 
@@ -164,7 +164,7 @@ class Envelope:
     sig_algo: str = DEFAULT_SIGNING
 
     @classmethod
-    def from_wire(cls, plain: Any) -> Envelope:
+    def from_wire(cls, plain: object) -> Envelope:
         """Read an envelope.
 
         Raises:
@@ -200,7 +200,7 @@ class Envelope:
         }
 
 
-def _read_sealed_or_clear(envelope: Mapping[str, Any], enc: str) -> bytes | dict[str, Any]:
+def _read_sealed_or_clear(envelope: Mapping[str, object], enc: str) -> bytes | dict[str, Any]:
     if enc == "aes":
         return _take_field(envelope, "load", as_bytes)
     return _take_field(envelope, "load", as_map)
@@ -227,7 +227,7 @@ class AuthRequest:
     problem: str = ""
 
     @classmethod
-    def from_wire(cls, plain: Any) -> AuthRequest:
+    def from_wire(cls, plain: object) -> AuthRequest:
         """Read the load of an ``_auth`` request.
 
         Raises:
@@ -269,20 +269,20 @@ class AuthRequest:
         return load
 
 
-def _minion_id(value: Any, what: str) -> str:
+def _minion_id(value: object, what: str) -> str:
     if not valid_minion_id(value):
         raise WireError(f"{what} is not a minion id")
     return str(value)
 
 
-def _read_pub(value: Any, what: str) -> str:
+def _read_pub(value: object, what: str) -> str:
     text = as_text(value, what)
     if len(text) > PUB_LIMIT or not text.isascii():
         raise WireError(f"{what} is not a public key")
     return text
 
 
-def _autosign_grains(value: Any, what: str) -> dict[str, Plain]:
+def _autosign_grains(value: object, what: str) -> dict[str, Plain]:
     grains = _read_map(value, what)
     if len(grains) > AUTOSIGN_GRAINS_LIMIT:
         raise WireError(f"{what} has too many grains")
@@ -372,7 +372,7 @@ class Job:
         return _arguments_of(self.fun, self.arg)
 
     @classmethod
-    def from_wire(cls, plain: Any) -> Job:
+    def from_wire(cls, plain: object) -> Job:
         """Read a job map; ``serial`` has been taken out of it before.
 
         Raises:
@@ -436,18 +436,18 @@ _JOB_OPTIONS = (
 )
 
 
-def _read_jid(value: Any, what: str) -> str:
+def _read_jid(value: object, what: str) -> str:
     if not valid_jid(value):
         raise WireError(f"{what} is not a job id")
     return str(value)
 
 
-def _read_ret(value: Any, what: str) -> str:
+def _read_ret(value: object, what: str) -> str:
     return "" if value is None else as_text(value, what)
 
 
 def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
-    def read(value: Any, what: str) -> list[Any]:
+    def read(value: object, what: str) -> list[Any]:
         lists = [_read_list(one, what) for one in _read_list(value, what)]
         if len(lists) != len(functions):
             raise WireError(f"{what} does not go with fun")
@@ -456,15 +456,15 @@ def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
     return read
 
 
-def _map_or_none(value: Any, what: str) -> dict[str, Any] | None:
+def _map_or_none(value: object, what: str) -> dict[str, Any] | None:
     return None if value is None else as_map(value, what)
 
 
-def _flag_or_none(value: Any, what: str) -> bool | None:
+def _flag_or_none(value: object, what: str) -> bool | None:
     return None if value is None else _read_flag(value, what)
 
 
-def _read_executors(value: Any, what: str) -> str | list[str] | None:
+def _read_executors(value: object, what: str) -> str | list[str] | None:
     return None if value is None else _text_or_texts(value, what)
 
 
@@ -490,7 +490,7 @@ class JobReturn:
     extra: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_wire(cls, plain: Any) -> JobReturn:
+    def from_wire(cls, plain: object) -> JobReturn:
         """Read the load of a ``_return`` request.
 
         Raises:
@@ -532,21 +532,21 @@ class JobReturn:
 _RETURN_FIELDS = _wire_names(JobReturn) | {"cmd"}
 
 
-def _return_jid(value: Any, what: str) -> str:
+def _return_jid(value: object, what: str) -> str:
     return str(value) if value in (UNASKED_JID, UNSTORED_JID) else _read_jid(value, what)
 
 
-def _list_or_empty(value: Any, what: str) -> list[Any]:
+def _list_or_empty(value: object, what: str) -> list[Any]:
     return [] if value is None else _read_list(value, what)
 
 
-def _read_retcode(value: Any, what: str) -> int | dict[str, Any] | list[Any]:
+def _read_retcode(value: object, what: str) -> int | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
     return 0 if value is None else as_int(value, what)
 
 
-def _read_success(value: Any, what: str) -> bool | dict[str, Any] | list[Any]:
+def _read_success(value: object, what: str) -> bool | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
     return True if value is None else _read_flag(value, what)
@@ -591,7 +591,7 @@ class PublishLoad:
         return _arguments_of(self.fun, self.arg)
 
     @classmethod
-    def from_wire(cls, plain: Any) -> PublishLoad:
+    def from_wire(cls, plain: object) -> PublishLoad:
         """Read the load of a ``publish`` request.
 
         Raises:
@@ -638,7 +638,7 @@ class PublishLoad:
 _PUBLISH_FIELDS = _wire_names(PublishLoad) | {"cmd"}
 
 
-def _new_jid(value: Any, what: str) -> str:
+def _new_jid(value: object, what: str) -> str:
     return "" if value is None or value == "" else _read_jid(value, what)
 
 
@@ -664,7 +664,7 @@ class PublishReply:
     ticket: str = ""
 
     @classmethod
-    def from_wire(cls, plain: Any) -> PublishReply:
+    def from_wire(cls, plain: object) -> PublishReply:
         """Read the whole reply; :func:`refusal` has been looked for before.
 
         Raises:
@@ -691,7 +691,7 @@ class PublishReply:
         return {"enc": "clear", "load": load}
 
 
-def refusal(plain: Any) -> tuple[str, str] | None:
+def refusal(plain: object) -> tuple[str, str] | None:
     """``(name, message)`` if a reply to a clear command is an error, else ``None``.
 
     The name is ``""`` where the master sent a bare text. Source: docs/wire.md#clear-commands.
@@ -740,7 +740,7 @@ class MinionEvents:
     single: bool = True
 
     @classmethod
-    def from_wire(cls, plain: Any) -> MinionEvents:
+    def from_wire(cls, plain: object) -> MinionEvents:
         """Read either form.
 
         Raises:
@@ -769,7 +769,7 @@ class MinionEvents:
         return load
 
 
-def event_refusal(reply: Any) -> str | None:
+def event_refusal(reply: object) -> str | None:
     """Why the master did not put an event on its bus; ``None`` if it did.
 
     A master of Salt answers ``None`` always; ``False``, ``{}`` and ``""`` come without a reason.
@@ -780,12 +780,12 @@ def event_refusal(reply: Any) -> str | None:
     return why if isinstance(why, str) else "the master does not say why"
 
 
-def _read_event(value: Any) -> MinionEvent:
+def _read_event(value: object) -> MinionEvent:
     event = as_map(value, "event")
     return MinionEvent(_take_field(event, "tag", _read_tag), event.get("data"))
 
 
-def _read_tag(value: Any, what: str) -> str:
+def _read_tag(value: object, what: str) -> str:
     tag = as_text(value, what)
     if not 0 < len(tag) <= TAG_LIMIT or not tag.isprintable():
         raise WireError(f"{what} is not 1 to {TAG_LIMIT} printable characters")

@@ -34,14 +34,14 @@ class MineEntry:
     kwarg: dict[str, Any] = field(default_factory=dict)
     acl: dict[str, Any] = field(default_factory=dict)
 
-    def storage_form(self, value: Any) -> Any:
+    def storage_form(self, value: object) -> Any:
         """``value`` as it is stored: bare, or with who may read it."""
         if not self.acl:
             return value
         return {"__data__": value, "__saltmine_acl__": ACL_VERSION, **self.acl}
 
 
-def entries(option: Any) -> list[MineEntry]:
+def entries(option: object) -> list[MineEntry]:
     """Read ``mine_functions``; what makes no sense is left out."""
     if isinstance(option, (list, tuple)):
         option = {name: [] for name in option if isinstance(name, str)}
@@ -50,7 +50,7 @@ def entries(option: Any) -> list[MineEntry]:
     return [mine_entry(str(name), written) for name, written in option.items()]
 
 
-def mine_load(data: Mapping[str, Any], *, clear: bool = False) -> dict[str, Any]:
+def mine_load(data: Mapping[str, object], *, clear: bool = False) -> dict[str, Any]:
     """The load of ``_mine``.
 
     Raises:
@@ -62,7 +62,7 @@ def mine_load(data: Mapping[str, Any], *, clear: bool = False) -> dict[str, Any]
     return {"cmd": "_mine", "data": dict(data), "clear": clear}
 
 
-def mine_entry(name: str, written: Any) -> MineEntry:
+def mine_entry(name: str, written: object) -> MineEntry:
     """One entry, with what is written below its name."""
     items = list(written) if isinstance(written, (list, tuple)) else [written or {}]
     fun = name
@@ -81,7 +81,7 @@ def mine_entry(name: str, written: Any) -> MineEntry:
     return MineEntry(name, fun, arg, kwarg, acl)
 
 
-def data_of(entry: Any) -> Any:
+def data_of(entry: object) -> Any:
     """What was told, without who may read it."""
     if isinstance(entry, Mapping) and entry.get("__saltmine_acl__") and "__data__" in entry:
         return entry["__data__"]

@@ -165,7 +165,7 @@ def _without_what_always_fits(parsed: list[Any]) -> list[Any]:
     return parsed if end == len(parsed) else parsed[:end]
 
 
-def _quick_chars(parsed: Any) -> int:
+def _quick_chars(parsed: object) -> int:
     """The longest text, in powers of two, on which all ways together are quick; -1 for none."""
     quick, chars = -1, 8
     while chars <= _MOST_CHARS and _count_steps(parsed, chars) <= QUICK_STEPS:
@@ -194,7 +194,7 @@ def _cost_of_sequence(parsed: Iterable[Any], chars: int) -> Cost:
     return ways, steps
 
 
-def _cost_of(op: Any, value: Any, chars: int) -> Cost:
+def _cost_of(op: object, value: object, chars: int) -> Cost:
     if op in _SINGLE:
         return 1, 1
     cost = _COSTS.get(op)

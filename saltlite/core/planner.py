@@ -51,7 +51,7 @@ def is_internal(name: object) -> bool:
 class ScheduleOwner(Protocol):
     """What a planner needs of whose schedule it is."""
 
-    def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
+    def run_scheduled(self, name: str, entry: Mapping[str, object]) -> None:
         """Start a job now."""
 
     def running_of(self, name: str) -> int:
@@ -137,7 +137,7 @@ class Planner:
         every = timing.every
         self._plan_next(planned, now, last=base if every and now - base < every else now)
 
-    def _start_job(self, name: str, entry: Mapping[str, Any]) -> None:
+    def _start_job(self, name: str, entry: Mapping[str, object]) -> None:
         if entry.get("dry_run"):
             log.info("Scheduled job %s is due and does not run: it has dry_run", name)
             return
@@ -169,7 +169,7 @@ class Planner:
 
     # --- planning -----------------------------------------------------------------------------
 
-    def set_facts(self, pillar: Mapping[str, Any], grains: Mapping[str, Any]) -> None:
+    def set_facts(self, pillar: Mapping[str, object], grains: Mapping[str, object]) -> None:
         """Take what pillar and grains say of schedules; unknown to them is nothing."""
         schedule = pillar.get("schedule")
         whens: dict[str, Any] = {}
@@ -242,7 +242,7 @@ class Planner:
         _warn_once(name, planned, now)
         return planned
 
-    def timing(self, name: str, entry: Mapping[str, Any]) -> Timing:
+    def timing(self, name: str, entry: Mapping[str, object]) -> Timing:
         """What an entry says about time, with the range in which nothing runs.
 
         Raises:
@@ -265,7 +265,7 @@ class Planner:
         planned.at_start = last is None and planned.timing.run_on_start and planned.base == now
 
 
-def _with_function(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _with_function(entry: Mapping[str, object]) -> dict[str, Any]:
     """The entry with what it runs under ``function``, however it says so."""
     named = [key for key in FUNCTION_KEYS if key in entry]
     if not named or named[0] == "function":

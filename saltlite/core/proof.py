@@ -16,13 +16,13 @@ TIME: Final = "proof_time"
 LIFE_S: Final = 60.0
 
 
-def prove(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> dict[str, Any]:
+def prove(key: str, tag: str, data: Mapping[str, object], now_s: float) -> dict[str, Any]:
     """The data with a proof for this tag and time."""
     timed = {**data, TIME: round(now_s, 3)}
     return {**timed, FIELD: _compute_digest(key, tag, timed)}
 
 
-def is_proven(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> bool:
+def is_proven(key: str, tag: str, data: Mapping[str, object], now_s: float) -> bool:
     """Whether the data carry the proof, or the key itself as Salt's own runner sends it."""
     if not key:
         return False
@@ -42,6 +42,6 @@ def is_proven(key: str, tag: str, data: Mapping[str, Any], now_s: float) -> bool
     return hmac.compare_digest(proof.encode(), wanted.encode())
 
 
-def _compute_digest(key: str, tag: str, data: Mapping[str, Any]) -> str:
+def _compute_digest(key: str, tag: str, data: Mapping[str, object]) -> str:
     text = json.dumps([tag, data], sort_keys=True, default=str)
     return hmac.new(key.encode(), text.encode(), sha256).hexdigest()

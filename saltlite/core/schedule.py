@@ -52,7 +52,7 @@ _KEPT: Final = (
 )  # fmt: skip
 
 
-def entry_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def entry_of(name: str, given: Mapping[str, object]) -> dict[str, Any]:
     """The entry that the arguments of ``schedule.add`` and ``schedule.present`` make.
 
     Raises:
@@ -82,7 +82,7 @@ def entry_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def stamp_metadata(metadata: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def stamp_metadata(metadata: Mapping[str, object], now: datetime) -> dict[str, Any]:
     """The ``metadata`` of a job, with when it began: offset of the zone, time, and time again."""
     return {
         **metadata,
@@ -189,7 +189,7 @@ def with_explicit(timing: Timing, at: datetime) -> Timing:
     return replace(timing, explicit=(*timing.explicit, at))
 
 
-def timing_of(name: str, entry: Mapping[str, Any], whens: Mapping[str, Any]) -> Timing:
+def timing_of(name: str, entry: Mapping[str, object], whens: Mapping[str, object]) -> Timing:
     """Read an entry; ``whens`` are names for times.
 
     Raises:
@@ -215,7 +215,7 @@ def timing_of(name: str, entry: Mapping[str, Any], whens: Mapping[str, Any]) -> 
 
 
 def _read_timing(
-    entry: Mapping[str, Any], intervals: Sequence[str], whens: Mapping[str, Any]
+    entry: Mapping[str, object], intervals: Sequence[str], whens: Mapping[str, object]
 ) -> Timing:
     return Timing(
         every=_read_interval(entry, intervals),
@@ -234,7 +234,7 @@ def _read_timing(
     )
 
 
-def _read_interval(entry: Mapping[str, Any], intervals: Sequence[str]) -> timedelta | None:
+def _read_interval(entry: Mapping[str, object], intervals: Sequence[str]) -> timedelta | None:
     if not intervals:
         return None
     seconds = sum(_read_number(entry[option]) * INTERVALS[option] for option in intervals)
@@ -250,13 +250,13 @@ def _read_number(value: Any) -> float:
     return float(value or 0)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _read_named_moment(text: Any, whens: Mapping[str, Any]) -> Moment:
+def _read_named_moment(text: object, whens: Mapping[str, object]) -> Moment:
     return read_moment(whens.get(text, text) if isinstance(text, str) else text)
 
 
@@ -267,18 +267,18 @@ def _read_once(entry: Mapping[str, Any]) -> datetime | None:
     return datetime.strptime(str(once), entry.get("once_fmt") or TIME_FORMAT)  # noqa: DTZ007 - local
 
 
-def _read_moments(entry: Mapping[str, Any], option: str) -> list[datetime]:
+def _read_moments(entry: Mapping[str, object], option: str) -> list[datetime]:
     return [_explicit_time(each) for each in _as_list(entry.get(option))]
 
 
-def _explicit_time(each: Any) -> datetime:
+def _explicit_time(each: object) -> datetime:
     text, fmt = (each["time"], each.get("time_fmt")) if isinstance(each, Mapping) else (each, None)
     if isinstance(text, datetime):
         return text
     return datetime.strptime(str(text), fmt or TIME_FORMAT)  # noqa: DTZ007 - local
 
 
-def _read_splay(value: Any) -> tuple[float, float]:
+def _read_splay(value: object) -> tuple[float, float]:
     if isinstance(value, Mapping):
         bounds = (_read_number(value["start"]), _read_number(value["end"]))
     else:
@@ -288,7 +288,7 @@ def _read_splay(value: Any) -> tuple[float, float]:
     return bounds
 
 
-def _read_window(value: Any, whens: Mapping[str, Any]) -> Window | None:
+def _read_window(value: object, whens: Mapping[str, object]) -> Window | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):

@@ -83,7 +83,7 @@ class Expected:
 
 
 def matches(
-    target: Target, facts: MinionFacts, *, nodegroups: Mapping[str, Any] = NO_GROUPS
+    target: Target, facts: MinionFacts, *, nodegroups: Mapping[str, object] = NO_GROUPS
 ) -> bool:
     """Whether this minion is meant: its own decision, on live data.
 
@@ -99,7 +99,7 @@ def find_expected(
     facts_of_all: Iterable[MinionFacts],
     *,
     greedy: bool = True,
-    nodegroups: Mapping[str, Any] = NO_GROUPS,
+    nodegroups: Mapping[str, object] = NO_GROUPS,
 ) -> Expected:
     """The minions that the master expects to be meant.
 
@@ -157,7 +157,7 @@ _EXACT_KINDS: Mapping[str, str] = {
 }
 
 
-def compare_whole(target: Target, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> Target:
+def compare_whole(target: Target, *, nodegroups: Mapping[str, object] = NO_GROUPS) -> Target:
     """The target with whole values where it compares some of pillar; any other as it is.
 
     With patterns one finds out the pillar of minions letter by letter.
@@ -185,7 +185,7 @@ def has_pillar_pattern(target: Target) -> bool:
     )
 
 
-def _has_pillar_term(target: Target, nodegroups: Mapping[str, Any]) -> bool:
+def _has_pillar_term(target: Target, nodegroups: Mapping[str, object]) -> bool:
     try:
         words = list(_expand_nodegroups(_parse_words(target.tgt), nodegroups, ()))
     except TargetError:
@@ -200,7 +200,9 @@ def _pillar_terms(words: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield match["letter"], match["pattern"]
 
 
-def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = NO_GROUPS) -> bool:
+def takes_long(
+    target: Target, minions: int, *, nodegroups: Mapping[str, object] = NO_GROUPS
+) -> bool:
     """Whether asking about so many minions may take more than a moment, for its expressions."""
     try:
         found = _regexes_in(target, nodegroups)
@@ -213,7 +215,7 @@ def takes_long(target: Target, minions: int, *, nodegroups: Mapping[str, Any] = 
 MOMENT_STEPS = 20_000_000
 
 
-def _regexes_in(target: Target, nodegroups: Mapping[str, Any]) -> list[str]:
+def _regexes_in(target: Target, nodegroups: Mapping[str, object]) -> list[str]:
     """The regular expressions in a target; of one that may be read in several ways, each."""
     kind = target.tgt_type
     if kind == "pcre":
@@ -251,7 +253,7 @@ def _is_regex(text: str) -> bool:
     return True
 
 
-def expand_nodegroup(name: str, nodegroups: Mapping[str, Any]) -> str:
+def expand_nodegroup(name: str, nodegroups: Mapping[str, object]) -> str:
     """A nodegroup as a compound expression, as ``salt -N`` publishes it.
 
     Raises:
@@ -275,7 +277,7 @@ class _Compiled:
     doubt: str = ""
 
 
-def _compile_cached(target: Target, nodegroups: Mapping[str, Any]) -> _Compiled:
+def _compile_cached(target: Target, nodegroups: Mapping[str, object]) -> _Compiled:
     """What was compiled before, for targets that do not depend on nodegroups.
 
     A top file's targets are asked about each minion anew.
@@ -297,7 +299,7 @@ _REMEMBERED_CHARS = 1000
 
 
 def _compile_target(
-    target: Target, nodegroups: Mapping[str, Any], *, lenient: bool = False
+    target: Target, nodegroups: Mapping[str, object], *, lenient: bool = False
 ) -> _Compiled:
     kind = target.tgt_type
     if kind == "list":
@@ -488,7 +490,7 @@ class _Search:
         self._tests: dict[int, TextTest | None] = {}
         self._failed: set[tuple[int, int]] = set()
 
-    def find(self, data: Mapping[str, Any]) -> bool:
+    def find(self, data: Mapping[str, object]) -> bool:
         """Whether the expression fits anywhere it may."""
         if self._count < 2:
             return False
@@ -498,7 +500,7 @@ class _Search:
         alone._failed = set()
         return alone._find_anywhere(data)
 
-    def _find_anywhere(self, data: Mapping[str, Any]) -> bool:
+    def _find_anywhere(self, data: Mapping[str, object]) -> bool:
         if self._parts[0] == "*":
             return self._in_map(data, 0)
         return self._fits_below(data, 0)
@@ -527,7 +529,7 @@ class _Search:
         test = self._test_from(at)
         return test is not None and bool(test(str(value).lower()))
 
-    def _fits_below(self, data: Any, start: int) -> bool:
+    def _fits_below(self, data: object, start: int) -> bool:
         """Whether the parts from ``start`` are a key in ``data`` and a pattern for its value."""
         for end in range(self._count - 1, start, -1):
             value = _value_at(data, self._parts[start:end])
@@ -535,7 +537,7 @@ class _Search:
                 return True
         return False
 
-    def _in_value(self, value: Any, at: int) -> bool:
+    def _in_value(self, value: object, at: int) -> bool:
         if isinstance(value, Mapping):
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
@@ -568,7 +570,7 @@ class _Search:
             return True
         return skips and any(self._one_down(value, at) for value in data.values())
 
-    def _one_down(self, value: Any, at: int) -> bool:
+    def _one_down(self, value: object, at: int) -> bool:
         if isinstance(value, Mapping):
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
@@ -576,7 +578,7 @@ class _Search:
         return self._value_fits(value, at)
 
 
-def _value_at(data: Any, keys: Sequence[str]) -> Any:
+def _value_at(data: object, keys: Sequence[str]) -> Any:
     """The value below nested keys; in a list a key is looked up in its maps, else is an index."""
     for key in keys:
         if isinstance(data, dict) or isinstance(data, Mapping):  # noqa: SIM101 - the first is quick
@@ -597,7 +599,7 @@ def _item_of(data: Mapping[Any, Any], key: str) -> Any:
     return value
 
 
-def _list_item(data: Sequence[Any], key: str) -> Any:
+def _list_item(data: Sequence[object], key: str) -> Any:
     for item in data:
         if isinstance(item, Mapping) and key in item:
             return item[key]
@@ -639,7 +641,7 @@ class _Step:
 
 
 def _compile_compound(
-    words: Sequence[str], nodegroups: Mapping[str, Any], *, exact: bool, lenient: bool
+    words: Sequence[str], nodegroups: Mapping[str, object], *, exact: bool, lenient: bool
 ) -> _Compiled:
     parser = _CompoundParser(_LETTERS if not exact else _EXACT_LETTERS)
     for word in _expand_nodegroups(words, nodegroups, ()):
@@ -773,7 +775,7 @@ def _combine_or(left: Answer, right: Answer) -> Answer:
 
 
 def _expand_nodegroups(
-    words: Iterable[str], nodegroups: Mapping[str, Any], inside: tuple[str, ...]
+    words: Iterable[str], nodegroups: Mapping[str, object], inside: tuple[str, ...]
 ) -> Iterator[str]:
     """The words, with ``N@group`` replaced by the group's own."""
     count = 0

@@ -23,7 +23,7 @@ ARCHIVE: Final = tuple(
 )
 
 
-def make_dialect(options: Mapping[str, Any]) -> Dialect:
+def make_dialect(options: Mapping[str, object]) -> Dialect:
     """Return the dialect for a server that ``options`` name.
 
     Raises:

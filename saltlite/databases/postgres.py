@@ -19,7 +19,7 @@ ARCHIVE: Final = tuple(
 )
 
 
-def make_dialect(options: Mapping[str, Any], *, save_load: str, is_jsonb: bool) -> Dialect:
+def make_dialect(options: Mapping[str, object], *, save_load: str, is_jsonb: bool) -> Dialect:
     """Return the dialect for a server that ``options`` name.
 
     Raises:

@@ -85,7 +85,7 @@ class ServerReturner:
 
     # --- what a returner does ------------------------------------------------------------
 
-    def returner(self, ret: Mapping[str, Any]) -> None:
+    def returner(self, ret: Mapping[str, object]) -> None:
         """Keep one return; a minion's own, of no job, becomes a job."""
         told = {name: ret[name] for name in TOLD if ret.get(name)}
         plain = {name: value for name, value in ret.items() if name not in told}
@@ -99,7 +99,7 @@ class ServerReturner:
         self._keep([*records, ReturnRecord(plain)], {} if self.writes_later else told)
 
     def save_load(
-        self, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
+        self, jid: str, load: Mapping[str, object], minions: Sequence[str] | None = None
     ) -> None:
         """Keep a job."""
         del minions
@@ -189,10 +189,10 @@ class ServerReturner:
         finally:
             spool.close()
 
-    def _open_target(self, options: Mapping[str, Any]) -> ReadableStore:
+    def _open_target(self, options: Mapping[str, object]) -> ReadableStore:
         return self.open_store(options, self.keep_s)
 
-    def _keep(self, records: Sequence[Record], told: Mapping[str, Any]) -> None:
+    def _keep(self, records: Sequence[Record], told: Mapping[str, object]) -> None:
         if not records:
             return
         if self.writes_later:
@@ -238,7 +238,7 @@ def make_returner(
     ctx: ReturnerContext,
     name: str,
     open_store: Callable[[Mapping[str, Any], float], ReadableStore],
-    defaults: Mapping[str, Any],
+    defaults: Mapping[str, object],
     *,
     prefix: str = "",
 ) -> ServerReturner:
@@ -260,7 +260,7 @@ def make_returner(
     )
 
 
-def _digest(options: Mapping[str, Any]) -> str:
+def _digest(options: Mapping[str, object]) -> str:
     """A name for a destination that tells nothing of it."""
     text = json.dumps(options, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

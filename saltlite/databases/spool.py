@@ -231,7 +231,7 @@ class Spool:
         else:
             disk.remove(sign)
 
-    def remember_target(self, options: Mapping[str, Any]) -> None:
+    def remember_target(self, options: Mapping[str, object]) -> None:
         """Note where the records go, if that is not what the configuration says."""
         path = self.path.with_suffix(TARGET)
         if not path.exists():

@@ -43,10 +43,10 @@ class Cursor(Protocol):
     def rowcount(self) -> int:
         """How many rows the last statement touched."""
 
-    def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Any:
+    def execute(self, statement: str, values: Sequence[object] = ..., /) -> Any:
         """Run one statement."""
 
-    def executemany(self, statement: str, rows: Sequence[Sequence[Any]], /) -> Any:
+    def executemany(self, statement: str, rows: Sequence[Sequence[object]], /) -> Any:
         """Run one statement for each row."""
 
     def fetchall(self) -> Sequence[Sequence[Any]]:
@@ -124,7 +124,7 @@ class SqlStore:
                 self._check_sizes(rows)
                 cursor.executemany(statement, rows)
 
-    def _check_sizes(self, rows: Sequence[Sequence[Any]]) -> None:
+    def _check_sizes(self, rows: Sequence[Sequence[object]]) -> None:
         """Refuse a row that takes the connection with it, each time it is tried.
 
         Raises:
@@ -173,7 +173,7 @@ class SqlStore:
 
     # --- reading -------------------------------------------------------------------------
 
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Sequence[Any]]:
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Sequence[Sequence[Any]]:
         """Return the rows of a query; raises ServerAway, RecordRefused."""
         with self._transaction() as cursor:
             cursor.execute(statement, tuple(values))
@@ -277,7 +277,7 @@ class _Rows:
         else:
             self._add_event(record)
 
-    def _add_return(self, ret: Mapping[str, Any]) -> None:
+    def _add_return(self, ret: Mapping[str, object]) -> None:
         success = ret.get("success", False)
         self._returns.append(
             (
@@ -308,11 +308,11 @@ class _Rows:
             if rows:
                 yield statement, rows
 
-    def _json(self, value: Any) -> str:
+    def _json(self, value: object) -> str:
         return pack_json(_for_jsonb(value) if self._dialect.is_jsonb else value)
 
 
-def _for_jsonb(value: Any) -> Any:
+def _for_jsonb(value: object) -> Any:
     """A value without what ``jsonb`` refuses.
 
     U+FFFD stands for U+0000 and for half of a surrogate pair, null for what is no number.
@@ -328,7 +328,7 @@ def _for_jsonb(value: Any) -> Any:
     return value
 
 
-def _parse_map(value: Any) -> dict[str, Any]:
+def _parse_map(value: object) -> dict[str, Any]:
     """A column of JSON, which some drivers have read already; empty if it is damaged."""
     try:
         found = json.loads(value) if isinstance(value, (str, bytes)) else value

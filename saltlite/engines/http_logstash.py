@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from saltlite.core.jsontext import dump_json
 from saltlite.engine_context import EngineContext
@@ -58,7 +58,9 @@ def start(
     raise FunctionError("nothing is posted any more; the error is above")
 
 
-def is_wanted(tag: str, data: Mapping[str, Any], globs: Sequence[str], funs: Sequence[str]) -> bool:
+def is_wanted(
+    tag: str, data: Mapping[str, object], globs: Sequence[str], funs: Sequence[str]
+) -> bool:
     """Whether an event is posted. One without a ``fun`` is, whatever ``funs`` says, as in Salt."""
     if globs and not any(fnmatch.fnmatchcase(tag, glob) for glob in globs):
         return False

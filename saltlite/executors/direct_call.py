@@ -10,10 +10,10 @@ from saltlite.context import MinionContext
 
 def execute(
     ctx: MinionContext,
-    job: Mapping[str, Any],
+    job: Mapping[str, object],
     function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Any:
     """Call the function."""
     return function(*args, **kwargs)

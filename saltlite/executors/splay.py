@@ -16,16 +16,16 @@ SPLAY_S = 300.0
 
 def execute(
     ctx: MinionContext,
-    job: Mapping[str, Any],
+    job: Mapping[str, object],
     function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Any:
     """Wait, and leave the call to the next executor."""
     time.sleep(splay_s(_read_splaytime(job, ctx), ctx.config.identity.id))
 
 
-def _read_splaytime(job: Mapping[str, Any], ctx: MinionContext) -> float:
+def _read_splaytime(job: Mapping[str, object], ctx: MinionContext) -> float:
     given = job.get("executor_opts")
     wanted = given.get("splaytime") if isinstance(given, Mapping) else None
     wanted = ctx.config.extra.get("splaytime", SPLAY_S) if wanted is None else wanted

@@ -134,7 +134,7 @@ def _read_contents(data: bytes) -> bytes:
     return contents
 
 
-def _read_hash(file: Any) -> tuple[str, int]:
+def _read_hash(file: object) -> tuple[str, int]:
     if not isinstance(file, (list, tuple)) or len(file) != 2:
         raise WireError("the master's bundle of files is malformed")
     hsum, size = file

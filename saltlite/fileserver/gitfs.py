@@ -127,7 +127,7 @@ class Remote:
         )
 
 
-def path_parts(path: Any) -> tuple[str, ...]:
+def path_parts(path: object) -> tuple[str, ...]:
     """The components of a root or mountpoint; none for a hostile one."""
     return safe_parts(str(path or "").removeprefix("salt://").strip("/")) or ()
 
@@ -137,7 +137,7 @@ class Gitfs:
 
     name = "gitfs"
 
-    def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, Any]) -> None:
+    def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, object]) -> None:
         self._options = options
         self._extra = extra
         self._directory = cachedir / "gitfs"
@@ -242,7 +242,7 @@ def fits_any(env: str, patterns: Any) -> bool:
 
 
 def remotes(
-    extra: Mapping[str, Any], directory: Path, entries: Any = None, prefix: str = "gitfs"
+    extra: Mapping[str, object], directory: Path, entries: object = None, prefix: str = "gitfs"
 ) -> Iterator[Remote]:
     """The remotes that options name, ``<prefix>_remotes`` unless ``entries`` are given."""
     general = {
@@ -257,7 +257,7 @@ def remotes(
         yield _build_remote(url, {**general, **own}, directory)
 
 
-def _parse_entry(entry: Any) -> tuple[str, dict[str, Any]]:
+def _parse_entry(entry: object) -> tuple[str, dict[str, Any]]:
     """``url`` or ``{url: [{option: value}, ...]}``."""
     if isinstance(entry, Mapping) and len(entry) == 1:
         url, own = next(iter(entry.items()))
@@ -265,7 +265,7 @@ def _parse_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     return str(entry), {}
 
 
-def join_maps(values: Any) -> dict[str, Any]:
+def join_maps(values: object) -> dict[str, Any]:
     """A list of maps as one map; a map as it is."""
     if isinstance(values, Mapping):
         values = [values]
@@ -275,13 +275,13 @@ def join_maps(values: Any) -> dict[str, Any]:
     }
 
 
-def _build_remote(url: str, options: Mapping[str, Any], directory: Path) -> Remote:
+def _build_remote(url: str, options: Mapping[str, object], directory: Path) -> Remote:
     per_env = {env: join_maps(values) for env, values in join_maps(options.get("saltenv")).items()}
     repository = Repository(directory, access(url, options), str(options.get("name") or ""))
     return Remote(repository, options, per_env)
 
 
-def access(url: str, options: Mapping[str, Any]) -> RemoteAccess:
+def access(url: str, options: Mapping[str, object]) -> RemoteAccess:
     """How the options say that a remote is reached."""
     refspecs = options.get("refspecs")
     if isinstance(refspecs, str) and refspecs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from saltlite.core import dataclasses
 from saltlite.core.ids import valid_minion_id
@@ -30,7 +30,7 @@ class Minionfs:
 
     name = "minionfs"
 
-    def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, Any]) -> None:
+    def __init__(self, options: FileOptions, cachedir: Path, extra: Mapping[str, object]) -> None:
         self._place = cachedir / "minions"
         self._env = str(extra.get("minionfs_env") or "base")
         self._mountpoint = path_parts(extra.get("minionfs_mountpoint"))

@@ -6,8 +6,6 @@ master names. Knows no disk.
 
 from __future__ import annotations
 
-from typing import Any
-
 from saltlite.core.dataclasses import dataclass
 
 SCHEME = "salt://"
@@ -38,7 +36,7 @@ def split_url(url: str) -> Location:
     return Location(path.removeprefix("|"), saltenv)
 
 
-def safe_parts(path: Any) -> tuple[str, ...] | None:
+def safe_parts(path: object) -> tuple[str, ...] | None:
     """The components of a relative path; ``None`` for one that could lead anywhere else.
 
     Empty components and ``.`` do not count. Absolute paths, ``..``, NUL, text that is no UTF-8, and
@@ -58,7 +56,7 @@ def safe_parts(path: Any) -> tuple[str, ...] | None:
     return parts
 
 
-def safe_name(name: Any) -> bool:
+def safe_name(name: object) -> bool:
     """Whether a text may stand for one directory's name."""
     parts = safe_parts(name)
     return parts is not None and parts == (name,)

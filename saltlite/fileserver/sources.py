@@ -176,13 +176,13 @@ class MasterSource:
         return bundles.unpack(self._master.request(load), len(load["paths"]))
 
 
-def _read_texts(reply: Any) -> list[str]:
+def _read_texts(reply: object) -> list[str]:
     if not isinstance(reply, (list, tuple)):
         raise WireError("the master's list is no list")
     return [str(item) for item in reply]
 
 
-def _read_piece(reply: Any) -> bytes:
+def _read_piece(reply: object) -> bytes:
     """The bytes in a reply; a daemon's connection leaves all of its texts bytes."""
     if not isinstance(reply, Mapping):
         raise WireError("the master's piece of a file is no map")

@@ -73,14 +73,14 @@ class Synced:
 
 
 def sync(
-    ctx: MinionContext, kind: str, saltenv: Any = None, choice: Choice | None = None
+    ctx: MinionContext, kind: str, saltenv: object = None, choice: Choice | None = None
 ) -> list[str]:
     """Copy custom code of one kind to this minion; the names of what was copied."""
     return sync_minion(ctx, kind, saltenv, choice).names
 
 
 def sync_minion(
-    ctx: MinionContext, kind: str, saltenv: Any = None, choice: Choice | None = None
+    ctx: MinionContext, kind: str, saltenv: object = None, choice: Choice | None = None
 ) -> Synced:
     """Copy custom code of one kind to this minion.
 
@@ -95,7 +95,7 @@ def sync_minion(
 
 
 def sync_master(
-    config: Any, kind: str, saltenv: Any = "base", choice: Choice | None = None
+    config: Any, kind: str, saltenv: object = "base", choice: Choice | None = None
 ) -> Synced:
     """Copy custom code of one kind to the master, from its own file roots."""
     from saltlite.fileserver.client import FileClient
@@ -114,7 +114,7 @@ def environments(saltenv: Any, own: str | None) -> list[str]:
     return [str(name) for name in saltenv] if saltenv else [own or "base"]
 
 
-def parse_names(value: Any, kind: str) -> list[str] | None:
+def parse_names(value: object, kind: str) -> list[str] | None:
     """The names of files that a list of wanted or unwanted ones has for one kind.
 
     It is a map from kinds, a list, or a text with commas; ``None`` if it says nothing of the kind.

@@ -39,7 +39,7 @@ def fetch(config: MinionConfig) -> dict[str, Any] | None:
     return grains if is_ours else None
 
 
-def keep(config: MinionConfig, grains: Mapping[str, Any]) -> None:
+def keep(config: MinionConfig, grains: Mapping[str, object]) -> None:
     """Keep what was collected; one line in the log if that cannot be."""
     if not config.grains.grains_cache:
         return
@@ -58,7 +58,7 @@ def forget(config: MinionConfig) -> None:
         _cache_path(config).unlink(missing_ok=True)
 
 
-def _check_value(value: Any) -> Any:
+def _check_value(value: object) -> Any:
     """``value``; raises ValueError for a key that would come back as text and is none."""
     if isinstance(value, Mapping):
         for key, item in value.items():

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def collect(
-    config: MinionConfig, host: Host, known: Mapping[str, Any] | None = None
+    config: MinionConfig, host: Host, known: Mapping[str, object] | None = None
 ) -> dict[str, Any]:
     """All grains; ``known`` are those of :func:`quick` if they have been collected already."""
     resolved = names.resolving(host, os.uname().nodename, reverse=config.grains.enable_fqdns_grains)

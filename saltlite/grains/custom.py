@@ -64,7 +64,7 @@ def _source_path(call: Callable[..., Any]) -> str:
     return str(inspect.unwrap(call).__code__.co_filename)
 
 
-def _join_grains(ctx: GrainContext, found: Any) -> None:
+def _join_grains(ctx: GrainContext, found: object) -> None:
     """Add a map of grains; whole values, or with ``grains_deep_merge`` what is in maps."""
     if not isinstance(found, dict):
         return

@@ -56,7 +56,7 @@ def read(host: Host, nodename: str) -> dict[str, Any]:
     }
 
 
-def without_unused(resolved: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def without_unused(resolved: dict[str, Any], found: Mapping[str, object]) -> dict[str, Any]:
     """``resolved`` without addresses of a kind of which the machine has none of its own."""
     kinds = [kind for kind in (4, 6) if not found.get(f"ipv{kind}")]
     return {**resolved, **{f"fqdn_ip{kind}": [] for kind in kinds}}

@@ -69,7 +69,7 @@ class Wishes:
     """Whether errors in the pillar are no reason to refuse."""
 
     @classmethod
-    def of(cls, ctx: MinionContext, given: Mapping[str, Any], *, tells: bool = False) -> Wishes:
+    def of(cls, ctx: MinionContext, given: Mapping[str, object], *, tells: bool = False) -> Wishes:
         """From the keyword arguments; where they say nothing, from the options.
 
         ``test: true`` in the pillar counts like the option. Only calls with ``tells`` heed
@@ -105,12 +105,12 @@ class Wishes:
         )
 
 
-def _state_events(config: MinionConfig, given: Mapping[str, Any]) -> bool:
+def _state_events(config: MinionConfig, given: Mapping[str, object]) -> bool:
     asked = given.get("state_events")
     return bool(config.files.state_events if asked is None else asked)
 
 
-def _read_queue(given: Any) -> bool | int:
+def _read_queue(given: object) -> bool | int:
     """Whether to wait for other runs; a number: only while there are no more of them."""
     return given if isinstance(given, int) else bool(given)
 
@@ -207,13 +207,13 @@ def running(ctx: MinionContext) -> list[str]:
     ]
 
 
-def _runs_states(job: Mapping[str, Any]) -> bool:
+def _runs_states(job: Mapping[str, object]) -> bool:
     fun = job.get("fun", "")
     names = map(str, fun) if isinstance(fun, (list, tuple)) else [str(fun)]
     return any(name.startswith("state.") and name not in HARMLESS for name in names)
 
 
-def _describe_job(job: Mapping[str, Any]) -> str:
+def _describe_job(job: Mapping[str, object]) -> str:
     jid = str(job.get("jid", ""))
     try:
         since = jid_time(jid).strftime("%Y, %b %d %H:%M:%S.%f")

@@ -144,7 +144,7 @@ def watches(ctx: MinionContext, state: str) -> bool:
 def _call_state(
     ctx: MinionContext,
     function: StateFunction,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     chunk: Chunk,
     *,
     test: bool,
@@ -183,7 +183,7 @@ def _normalize_answer(answer: Answer, chunk: Chunk) -> Answer:
     return answer
 
 
-def text_of(comment: Any) -> str:
+def text_of(comment: object) -> str:
     """A comment, which may be a list of lines, as text."""
     return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
 
@@ -248,7 +248,7 @@ def _describe_stray_arguments(stray: list[str], name: str) -> str:
     return f"{quoted} are invalid keyword arguments for '{name}'"
 
 
-def missing_of(function: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+def missing_of(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
     """The arguments without a default that are not given, by the function's code."""
     bound = 0
     while isinstance(function, partial):

@@ -61,7 +61,7 @@ class Checked:
     mistakes: Sequence[Mistake]
 
 
-def check(ctx: MinionContext, wanted: TopStates, exclude: Any = ()) -> Checked:
+def check(ctx: MinionContext, wanted: TopStates, exclude: object = ()) -> Checked:
     """Look at the states of environment → SLS names or globs, as one run.
 
     Raises:
@@ -75,7 +75,7 @@ def check_all(
     ctx: MinionContext,
     wanted: Mapping[str, Sequence[str]],
     highstate: TopStates,
-    exclude: Any = (),
+    exclude: object = (),
 ) -> Checked:
     """Look at a whole tree: at the highstate as one run, at other SLS that nobody includes alone.
 
@@ -391,7 +391,7 @@ class Checks:
         return Mistake(*self.places.of(chunk, argument), f"{chunk['__id__']}: {text}")
 
 
-def _path_of_source(value: Any) -> str:
+def _path_of_source(value: object) -> str:
     """An entry of ``source``, which may be a map with the hash behind it."""
     if isinstance(value, Mapping):
         value = next(iter(value), "")

@@ -76,7 +76,7 @@ def compile_sls(
     mods: str | Sequence[str],
     *,
     saltenv: str = "base",
-    exclude: Any = None,
+    exclude: object = None,
 ) -> Compiled:
     """The states of SLS files, by names or globs; ``exclude`` as in ``state.apply``.
 
@@ -93,7 +93,7 @@ def compile_highstate(
     ctx: MinionContext,
     *,
     saltenv: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     top_file: str | None = None,
 ) -> Compiled:
     """The states that the top files have for this minion.
@@ -113,7 +113,9 @@ def compile_highstate(
     return _compile_wanted(ctx, wanted.sls, options, exclude)
 
 
-def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = None) -> Compiled:
+def compile_high(
+    ctx: MinionContext, high: Mapping[Any, Any], *, exclude: object = None
+) -> Compiled:
     """High data, written by hand or by a program; states without ``order`` come last."""
     done = finish(high, parse_list(exclude))
     if done.errors:
@@ -121,7 +123,7 @@ def compile_high(ctx: MinionContext, high: Mapping[Any, Any], *, exclude: Any = 
     return Compiled(dict(high), low_of(done.high))
 
 
-def compile_template(ctx: MinionContext, data: Any, path: str = "") -> Compiled:
+def compile_template(ctx: MinionContext, data: object, path: str = "") -> Compiled:
     """What a template renders to that is no SLS file: high data, short forms allowed.
 
     The states of a file, which has a ``path``, run in the order in which they are written.
@@ -148,7 +150,7 @@ def top_of(ctx: MinionContext, *, saltenv: str | None = None) -> top.TopStates:
     return top.find_wanted(ctx, top.options_of(ctx), saltenv or ctx.config.files.saltenv)
 
 
-def parse_list(names: Any) -> list[Any]:
+def parse_list(names: object) -> list[Any]:
     """``"a, b"`` or a list as a list; ``None`` is an empty one."""
     if names is None:
         return []
@@ -160,7 +162,10 @@ def parse_list(names: Any) -> list[Any]:
 
 
 def _compile_wanted(
-    ctx: MinionContext, wanted: Mapping[str, Sequence[str]], options: top.TopOptions, exclude: Any
+    ctx: MinionContext,
+    wanted: Mapping[str, Sequence[str]],
+    options: top.TopOptions,
+    exclude: object,
 ) -> Compiled:
     keep_compiled(ctx)
     forget_changes(ctx)

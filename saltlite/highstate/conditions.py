@@ -13,7 +13,7 @@ _OF_COMMANDS = ("cwd", "env", "prepend_path", "umask", "timeout", "success_retco
 """Arguments of ``cmd`` states that their conditions run with, too."""
 
 
-def find_skip_reason(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | None:
+def find_skip_reason(ctx: MinionContext, chunk: Mapping[str, object]) -> Verdict | None:
     """Why a state is not to run; ``None`` if it is.
 
     All conditions are looked at, and all are told. Source: observed on Salt 3006.30.
@@ -36,24 +36,26 @@ def find_skip_reason(ctx: MinionContext, chunk: Mapping[str, Any]) -> Verdict | 
     return Verdict(result=True, comment=comment, more={"skip_watch": True})
 
 
-def run_check_cmd(ctx: MinionContext, chunk: Mapping[str, Any]) -> tuple[bool, str]:
+def run_check_cmd(ctx: MinionContext, chunk: Mapping[str, object]) -> tuple[bool, str]:
     """The result and the comment that ``check_cmd`` puts in the place of a state's own."""
     good = all(_runs_well(ctx, chunk, str(entry)) for entry in _as_entries(chunk["check_cmd"]))
     word = "succeeded" if good else "failed"
     return good, f"check_cmd determined the state {word}"
 
 
-def _has_condition(chunk: Mapping[str, Any], kind: str) -> bool:
+def _has_condition(chunk: Mapping[str, object], kind: str) -> bool:
     """Whether there is a condition; a bare ``True`` or ``False`` is none, as in Salt."""
     given = chunk.get(kind)
     return bool(given) and not isinstance(given, bool)
 
 
-def _as_entries(given: Any) -> Iterable[Any]:
+def _as_entries(given: object) -> Iterable[Any]:
     return given if isinstance(given, (list, tuple)) else [given]
 
 
-def _entry_holds(ctx: MinionContext, chunk: Mapping[str, Any], entry: Any, *, usual: bool) -> bool:
+def _entry_holds(
+    ctx: MinionContext, chunk: Mapping[str, object], entry: object, *, usual: bool
+) -> bool:
     """Whether one entry is true; ``usual`` for what is neither a command nor a function."""
     if isinstance(entry, str):
         return _runs_well(ctx, chunk, entry)
@@ -70,7 +72,7 @@ def _runs_well(ctx: MinionContext, chunk: Mapping[str, Any], command: str) -> bo
     return bool(ctx.functions.call("cmd.retcode", command, **options) == 0)
 
 
-def _call_entry(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
+def _call_entry(ctx: MinionContext, entry: Mapping[str, object]) -> Any:
     """The value of ``{fun: mod.fun, args: [], ...}``, or what ``get_return`` names in it."""
     kwargs = {str(key): value for key, value in entry.items() if key != "fun"}
     given = kwargs.pop("args", None) or []
@@ -87,7 +89,7 @@ def _call_entry(ctx: MinionContext, entry: Mapping[str, Any]) -> Any:
     return value
 
 
-def _check_creates(given: Any) -> tuple[bool, str]:
+def _check_creates(given: object) -> tuple[bool, str]:
     if isinstance(given, str):
         there = os.path.exists(given)
         return there, f"{given} exists" if there else ""

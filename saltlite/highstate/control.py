@@ -44,14 +44,14 @@ HIGHSTATE_DISABLED = {
 # --- what may not run ----------------------------------------------------------------------------
 
 
-def list_disabled(grains: Mapping[str, Any]) -> list[str]:
+def list_disabled(grains: Mapping[str, object]) -> list[str]:
     """The SLS names and globs that may not run; ``highstate`` is the top file's run."""
     found = grains.get(GRAIN)
     return [str(name) for name in found] if isinstance(found, (list, tuple)) else []
 
 
 def switch(
-    grains: Mapping[str, Any], names: Iterable[str], *, off: bool
+    grains: Mapping[str, object], names: Iterable[str], *, off: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Disable or enable: Salt's answer, with a line for each name, and the grain then."""
     now, told = list_disabled(grains), []
@@ -99,7 +99,7 @@ def all_pauses(ctx: MinionContext) -> dict[str, Any]:
     return {name: said for name, said in found.items() if said}
 
 
-def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, Any] | None) -> None:
+def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, object] | None) -> None:
     """Say something to a run, also to one to come, about a state id; ``None`` takes it back.
 
     Raises:

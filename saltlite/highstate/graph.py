@@ -160,7 +160,7 @@ class Requisites:
                 teller = low_tag(chunk)
                 yield from ((other, number) for other in self._find_listened(module, name, teller))
 
-    def _read_names(self, requisite: Any) -> Iterator[tuple[str, Any]]:
+    def _read_names(self, requisite: object) -> Iterator[tuple[str, Any]]:
         """What a requisite names, without SLS that have been read and are empty."""
         for module, name in _requisite_items(requisite):
             if module != "sls" or name not in self._read or self._find_named(module, name):
@@ -175,10 +175,10 @@ class Requisites:
             self.unheard.append((module, str(name), teller))
         return found
 
-    def _add_name(self, module: str, name: Any, number: int) -> None:
+    def _add_name(self, module: str, name: object, number: int) -> None:
         self._by.setdefault((module, str(name)), []).append(number)
 
-    def _find_named(self, module: str, pattern: Any) -> list[int]:
+    def _find_named(self, module: str, pattern: object) -> list[int]:
         """The chunks of a module whose id or name fits; of an SLS with ``sls``, any with ``id``."""
         if not isinstance(pattern, str) or not GLOB.search(pattern):
             return self._by.get((module, str(pattern)), [])
@@ -206,7 +206,7 @@ def _describe_lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], li
     return NOT_FOUND + text if text else ""
 
 
-def _requisite_items(requisite: Any) -> Iterator[tuple[str, Any]]:
+def _requisite_items(requisite: object) -> Iterator[tuple[str, Any]]:
     """``[{module: name}, id]`` as pairs; a map's further keys do not count.
 
     As in Salt a text in place of the list is one of ids of one letter, a map one of its keys.
@@ -219,7 +219,7 @@ def _requisite_items(requisite: Any) -> Iterator[tuple[str, Any]]:
             yield "id", item
 
 
-def _listen_items(requisite: Any) -> Iterator[tuple[str, Any]]:
+def _listen_items(requisite: object) -> Iterator[tuple[str, Any]]:
     """The same of what is listened to, where all keys of a map count; no module with an id."""
     for item in requisite if isinstance(requisite, (list, str, Mapping)) else ():
         if isinstance(item, Mapping):

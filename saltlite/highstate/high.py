@@ -52,7 +52,7 @@ class Finished:
     """Those of the errors that came up before anything was turned round."""
     _named: dict[tuple[str, Any], list[Any]] | None = None
 
-    def by_name(self, module: str, name: Any) -> list[Any]:
+    def by_name(self, module: str, name: object) -> list[Any]:
         """The IDs whose state of a module has this ``name``."""
         if self._named is None:
             self._named = {}
@@ -68,7 +68,7 @@ class Finished:
         self._named = None
 
 
-def finish(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
+def finish(high: Mapping[Any, Any], exclude: Sequence[object] = ()) -> Finished:
     """Apply ``extend``, check, turn the ``_in`` forms round, and apply ``exclude``.
 
     What is excluded goes last: it may have mistakes, be extended, and others may ``use`` it. What
@@ -90,21 +90,21 @@ def finish(high: Mapping[Any, Any], exclude: Sequence[Any] = ()) -> Finished:
     return result
 
 
-def _copy_declaration(body: Any) -> Any:
+def _copy_declaration(body: object) -> Any:
     """A declaration whose lists may be changed."""
     if not isinstance(body, Mapping):
         return body
     return {key: list(run) if isinstance(run, list) else run for key, run in body.items()}
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
 # --- exclude -------------------------------------------------------------------------------------
 
 
-def _read_exclude(entries: Sequence[Any]) -> tuple[set[str], set[Any]]:
+def _read_exclude(entries: Sequence[object]) -> tuple[set[str], set[Any]]:
     """The SLS (names or globs) and the IDs that are excluded."""
     patterns: set[str] = set()
     idents: set[Any] = set()
@@ -132,7 +132,7 @@ def _remove_excluded(high: High, patterns: set[str], idents: set[Any]) -> High:
 # --- extend --------------------------------------------------------------------------------------
 
 
-def _read_extensions(extends: Any) -> list[Extension]:
+def _read_extensions(extends: object) -> list[Extension]:
     return [
         Extension(ident, body, body.get("__sls__"), body.get("__env__"))
         for each in _as_list(extends)
@@ -167,7 +167,7 @@ def _apply_extension(result: Finished, extension: Extension, *, strict: bool) ->
                 result.forget_names()
 
 
-def _describe_unknown(ident: Any, extension: Extension) -> str:
+def _describe_unknown(ident: object, extension: Extension) -> str:
     return (
         f"Cannot extend ID '{ident}' in '{extension.saltenv}:{extension.sls}'. "
         "It is not part of the high state.\n"
@@ -192,7 +192,7 @@ def _merge_arguments(run: list[Any], more: Sequence[Any]) -> None:
             run[place] = argument
 
 
-def _is_same_argument(old: Any, new: Any) -> bool:
+def _is_same_argument(old: object, new: object) -> bool:
     """Whether both are functions, or the same argument; ``name`` and ``names`` are one."""
     if isinstance(old, str) or isinstance(new, str):
         return isinstance(old, str) and isinstance(new, str)
@@ -200,11 +200,11 @@ def _is_same_argument(old: Any, new: Any) -> bool:
     return (len(both) == 1 and None not in both) or both == {"name", "names"}
 
 
-def _argument_key(argument: Any) -> Any:
+def _argument_key(argument: object) -> Any:
     return next(iter(argument), None) if isinstance(argument, (dict, Mapping)) else None
 
 
-def _find_argument(run: Any, key: str) -> Any:
+def _find_argument(run: object, key: str) -> Any:
     for argument in run if isinstance(run, list) else ():
         if isinstance(argument, (dict, Mapping)) and key in argument:
             return argument[key]
@@ -259,7 +259,7 @@ class _Turner:
             if isinstance(ident, Hashable):
                 yield self._make_extension(state, ident, str(module), key.removesuffix("_in"))
 
-    def _turn_argument(self, state: Stated, key: str, value: Any) -> Iterator[Extension]:
+    def _turn_argument(self, state: Stated, key: str, value: object) -> Iterator[Extension]:
         kind = key.removesuffix("_in")
         if kind == key:
             if key == "prereq":
@@ -282,19 +282,19 @@ class _Turner:
                 turned = [{"prerequired": [{module: ident}]}]
                 yield Extension(state.ident, {state.module: turned}, state.sls, state.saltenv)
 
-    def _make_extension(self, state: Stated, ident: Any, module: str, kind: str) -> Extension:
+    def _make_extension(self, state: Stated, ident: object, module: str, kind: str) -> Extension:
         given = [{kind: [{state.module: state.ident}]}]
         known = self._find_id(ident, module)
         named = ident if known is None else known
         return Extension(named, {module: given}, state.sls, state.saltenv)
 
-    def _turn_prerequired(self, state: Stated, value: Any) -> Iterator[Extension]:
+    def _turn_prerequired(self, state: Stated, value: object) -> Iterator[Extension]:
         for ident, module in self._read_targets(value):
             found = self._find_id(ident, module)
             if found is not None:
                 yield self._make_extension(state, found, module, "prerequired")
 
-    def _turn_use(self, state: Stated, value: Any) -> Iterator[Extension]:
+    def _turn_use(self, state: Stated, value: object) -> Iterator[Extension]:
         if not isinstance(value, list):
             return
         for ident, module in self._read_targets(value):
@@ -304,7 +304,7 @@ class _Turner:
                 yield from self._copy_arguments(state, source, state.ident, state.module)
 
     def _copy_arguments(
-        self, state: Stated, source: Sequence[Any], ident: Any, module: str
+        self, state: Stated, source: Sequence[object], ident: object, module: str
     ) -> Iterator[Extension]:
         """The arguments of one state for another that does not have them."""
         target = self._find_id(ident, module)
@@ -322,14 +322,14 @@ class _Turner:
         if given:
             yield Extension(target, {module: given}, state.sls, state.saltenv)
 
-    def _find_id(self, ident: Any, module: str) -> Any:
+    def _find_id(self, ident: object, module: str) -> Any:
         """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
         if ident in self._high and any(module == own for own, _run in runs(self._high[ident])):
             return ident
         found = self._result.by_name(module, ident)
         return found[0] if len(found) == 1 else None
 
-    def _read_targets(self, value: Any) -> Iterator[tuple[Any, str]]:
+    def _read_targets(self, value: object) -> Iterator[tuple[Any, str]]:
         """ID (or name) and module of what the entries name."""
         for entry in value if isinstance(value, list) else ():
             if isinstance(entry, Mapping) and entry:
@@ -371,7 +371,7 @@ def _turn_all(result: Finished) -> list[Extension]:
     ]
 
 
-def _arguments_for(key: Any, values: list[Any]) -> list[High]:
+def _arguments_for(key: object, values: list[Any]) -> list[High]:
     if key is None:
         return []
     return [{key: values if key in LISTS else values[-1]}]
@@ -403,12 +403,12 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
     return errors
 
 
-def _sls_of(body: Any) -> Any:
+def _sls_of(body: object) -> Any:
     return body.get("__sls__") if isinstance(body, Mapping) else None
 
 
 def _state_errors(
-    ident: Any, body: Mapping[Any, Any], module: str, run: Any, met: Met
+    ident: object, body: Mapping[Any, Any], module: str, run: object, met: Met
 ) -> Iterator[str]:
     sls = body.get("__sls__")
     if run is None:
@@ -438,7 +438,7 @@ def _state_errors(
 
 
 def _argument_errors(
-    ident: Any, sls: Any, module: str, argument: Mapping[Any, Any], met: Met
+    ident: object, sls: object, module: str, argument: Mapping[Any, Any], met: Met
 ) -> Iterator[str]:
     key = _argument_key(argument)
     if "names" in argument:
@@ -454,7 +454,7 @@ def _argument_errors(
         yield from _requisite_errors(ident, sls, module, entry, met)
 
 
-def _names_errors(ident: Any, sls: Any, names: Any) -> Iterator[str]:
+def _names_errors(ident: object, sls: object, names: object) -> Iterator[str]:
     """What is wrong with ``names``: texts, and maps of a name and arguments of its own."""
     if not isinstance(names, list):
         yield f"The 'names' argument in state '{ident}' in SLS '{sls}' needs to be formed as a list"
@@ -467,13 +467,15 @@ def _names_errors(ident: Any, sls: Any, names: Any) -> Iterator[str]:
             )
 
 
-def _are_arguments(value: Any) -> bool:
+def _are_arguments(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(isinstance(one, Mapping) for one in value)
     return value is None or isinstance(value, Mapping)
 
 
-def _requisite_errors(ident: Any, sls: Any, module: str, entry: Any, met: Met) -> Iterator[str]:
+def _requisite_errors(
+    ident: object, sls: object, module: str, entry: object, met: Met
+) -> Iterator[str]:
     if isinstance(entry, str):
         return
     if not isinstance(entry, Mapping) or not entry:

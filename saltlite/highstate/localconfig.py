@@ -23,7 +23,9 @@ OF_THE_RUN = ("orchestration_jid",)
 """What a context knows of its run, not of its options."""
 
 
-def read_for(ctx: MinionContext, given: Mapping[str, Any]) -> tuple[MinionConfig, dict[str, Any]]:
+def read_for(
+    ctx: MinionContext, given: Mapping[str, object]
+) -> tuple[MinionConfig, dict[str, Any]]:
     """The configuration under which a call runs, and its keyword arguments as the file leaves them.
 
     A file's ``test`` does not count for functions that have an argument of that name.

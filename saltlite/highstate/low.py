@@ -26,7 +26,7 @@ NAME_STEP = 10_000
 """A state may have so many ``names`` before one gets into the next state's place."""
 
 
-def low_tag(chunk: Mapping[str, Any]) -> str:
+def low_tag(chunk: Mapping[str, object]) -> str:
     """The key of a chunk's return: ``file_|-id_|-name_|-managed``."""
     return f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}"
 
@@ -79,7 +79,7 @@ def _order_of(chunk: Chunk, behind: int) -> float:
     return order
 
 
-def _split_body(ident: Any, body: Any) -> Iterator[Chunk]:
+def _split_body(ident: object, body: Any) -> Iterator[Chunk]:
     if isinstance(ident, str) and ident.startswith("__"):
         return
     for module, run in runs(body):
@@ -93,7 +93,7 @@ def _split_body(ident: Any, body: Any) -> Iterator[Chunk]:
                 yield {**each, "fun": function}
 
 
-def _take_arguments(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[Any]]:
+def _take_arguments(chunk: Chunk, run: Sequence[object]) -> tuple[list[str], list[Any]]:
     """Put the arguments of a declaration into its chunk; its functions and its ``names``."""
     functions: dict[str, None] = {}
     names: list[Any] = []
@@ -109,7 +109,7 @@ def _take_arguments(chunk: Chunk, run: Sequence[Any]) -> tuple[list[str], list[A
     return list(functions), names
 
 
-def _chunk_of_name(chunk: Chunk, entry: Any, number: int) -> Chunk:
+def _chunk_of_name(chunk: Chunk, entry: object, number: int) -> Chunk:
     """The chunk of one of ``names``, which may bring arguments of its own."""
     named = {**chunk, "name": entry, "name_order": number}
     if isinstance(entry, Mapping):

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 Names: TypeAlias = dict[str, list[Any]]
 
 
-def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, Any]) -> Names:
+def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, object]) -> Names:
     """What the master's option has for a minion: environment → SLS names.
 
     ``opts`` are the options that the minion has sent; nothing in them counts as its id.
@@ -44,7 +44,9 @@ def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, Any]
     return outer_tops(with_functions(ctx), option, {**opts, "id": minion_id, "grains": grains})
 
 
-def outer_tops(ctx: MinionContext, option: Mapping[str, Any], opts: Mapping[str, Any]) -> Names:
+def outer_tops(
+    ctx: MinionContext, option: Mapping[str, object], opts: Mapping[str, object]
+) -> Names:
     """The same for the minion of ``ctx``. What fails is logged, and costs the others nothing."""
     found: Names = {}
     for name, ask in _list_sources(ctx, option, opts):
@@ -66,7 +68,7 @@ def _ask_source(name: str, ask: Callable[[], Any], minion_id: str) -> Mapping[st
 
 
 def _list_sources(
-    ctx: MinionContext, option: Mapping[str, Any], opts: Mapping[str, Any]
+    ctx: MinionContext, option: Mapping[str, object], opts: Mapping[str, object]
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     from saltlite.loader.user import UserModules
 
@@ -85,7 +87,7 @@ def _list_sources(
             yield name, partial(vars(module)["top"], ctx, option[name])
 
 
-def _add_names(found: Names, said: Mapping[str, Any]) -> None:
+def _add_names(found: Names, said: Mapping[str, object]) -> None:
     for env, names in said.items():
         own = found.setdefault(str(env), [])
         listed = names if isinstance(names, (list, tuple)) else ()

@@ -285,7 +285,7 @@ def _send_message(sock: socket.socket, message: dict[str, Any]) -> None:
     sock.sendall(_LENGTH.pack(len(body)) + body)
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     """The value in types that travel: a custom state may give back anything."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value

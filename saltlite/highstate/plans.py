@@ -106,7 +106,7 @@ def differences(planned: Answers, done: Answers) -> Iterator[Difference]:
             yield Difference(tag, "was in the plan and did not run", _describe_answer(before), None)
 
 
-def _find_deviation(planned: Mapping[str, Any], done: Mapping[str, Any]) -> str:
+def _find_deviation(planned: Mapping[str, object], done: Mapping[str, object]) -> str:
     if done.get("result") is False:
         return "" if planned.get("result") is False else "failed"
     if planned.get("result") is False:
@@ -119,7 +119,7 @@ def _find_deviation(planned: Mapping[str, Any], done: Mapping[str, Any]) -> str:
     return "" if not foresaw or _is_as_foreseen(foresaw, made) else "changed something else"
 
 
-def _is_as_foreseen(foresaw: Any, made: Any) -> bool:
+def _is_as_foreseen(foresaw: object, made: object) -> bool:
     """Whether changes are those that were announced, in words that are not always the same.
 
     As in Salt a file that is to be made is announced as ``newfile``, or as ``new`` where its diff
@@ -138,7 +138,7 @@ def _is_as_foreseen(foresaw: Any, made: Any) -> bool:
     )
 
 
-def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_answer(answer: Mapping[str, object]) -> dict[str, Any]:
     return {key: answer.get(key) for key in ("result", "changes", "comment")}
 
 

@@ -18,7 +18,7 @@ class Retry:
     until: Any = True
 
     @classmethod
-    def of(cls, given: Any) -> Retry | None:
+    def of(cls, given: object) -> Retry | None:
         """From a state's ``retry``; what is no number counts as not given."""
         if not given:
             return None
@@ -46,11 +46,11 @@ class Retry:
         )
 
     @staticmethod
-    def line_about(number: int, result: Any, comment: str) -> str:
+    def line_about(number: int, result: object, comment: str) -> str:
         """The line about a try that was not the last."""
         said = f'with the following comment: "{comment}"'
         return f'Attempt {number}: Returned a result of "{result}", {said}'
 
 
-def _number_or(given: Any, default: int) -> int:
+def _number_or(given: object, default: int) -> int:
     return given if isinstance(given, int) and not isinstance(given, bool) else default

@@ -23,12 +23,12 @@ _CALL = regex(
 _ARGUMENT = regex(r"""\s*((?:[\w.-]+\s*=\s*)?(?:"[^"]*"|'[^']*'|[^,]*))\s*(?:,|$)""")
 
 
-def fill_slots(ctx: MinionContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def fill_slots(ctx: MinionContext, arguments: Mapping[str, object]) -> dict[str, Any]:
     """The arguments with the values of slots in their places, also in lists and maps of them."""
     return {name: _fill_slot(ctx, value) for name, value in arguments.items()}
 
 
-def _fill_slot(ctx: MinionContext, value: Any) -> Any:
+def _fill_slot(ctx: MinionContext, value: object) -> Any:
     if isinstance(value, str):
         return _call_slot(ctx, value) if value.startswith(PREFIX) else value
     if isinstance(value, list):

@@ -260,7 +260,7 @@ class Reader:
             state[EXCLUDE] = exclude
         return state
 
-    def _read_extend(self, extend: Any, place: SlsRef) -> list[High] | None:
+    def _read_extend(self, extend: object, place: SlsRef) -> list[High] | None:
         if not isinstance(extend, Mapping):
             self.errors.append(f"Extension value in SLS '{place.sls}' is not a dictionary")
             return None
@@ -275,13 +275,13 @@ class Reader:
             found.append({ident: {**written, "__sls__": place.sls, "__env__": place.saltenv}})
         return found
 
-    def _read_exclude(self, exclude: Any, place: SlsRef) -> list[Any] | None:
+    def _read_exclude(self, exclude: object, place: SlsRef) -> list[Any] | None:
         if isinstance(exclude, list):
             return list(exclude)
         self.errors.append(f"Exclude Declaration in SLS {place.sls} is not formed as a list")
         return None
 
-    def _expand_body(self, ident: Any, body: Any, place: SlsRef) -> High | None:
+    def _expand_body(self, ident: object, body: object, place: SlsRef) -> High | None:
         """A declaration with its short forms written out; ``None`` for what is none."""
         if isinstance(body, str) and "." in body:
             body = _expand_short(body)
@@ -293,7 +293,7 @@ class Reader:
         written.setdefault("__env__", place.saltenv)
         return written
 
-    def _expand_dotted(self, ident: Any, body: Mapping[Any, Any], place: SlsRef) -> High:
+    def _expand_dotted(self, ident: object, body: Mapping[Any, Any], place: SlsRef) -> High:
         written, errors = _without_dots(ident, body, f"SLS '{place.sls}'")
         self.errors += errors
         return written
@@ -333,7 +333,7 @@ def reader(ctx: MinionContext, *, auto_order: bool | None = None) -> Reader:
     return Reader(ctx, StateTree(file_client(ctx)), auto_order)
 
 
-def runs(body: Any) -> Iterator[tuple[str, Any]]:
+def runs(body: object) -> Iterator[tuple[str, Any]]:
     """The modules of a declaration and what is said to each; nothing for what is no declaration."""
     if isinstance(body, (dict, Mapping)):  # dict first: it is a tenth of the time to look
         for module, run in body.items():
@@ -380,7 +380,7 @@ def expand_high(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     return high, errors
 
 
-def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
+def _without_dots(ident: object, body: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     """``{"pkg.installed": [...]}`` as ``{"pkg": [..., "installed"]}``; and mistakes in it."""
     written = {
         key: value for key, value in body.items() if value is None or not _is_dotted(key)
@@ -404,7 +404,7 @@ def _without_dots(ident: Any, body: Mapping[Any, Any], where: str) -> tuple[High
     return written, errors
 
 
-def colon(ident: Any, where: str, key: Any) -> str:
+def colon(ident: object, where: str, key: object) -> str:
     """Salt's sentence about a module or function that nothing is said to."""
     return (
         f"ID '{ident}' in {where} contains a short declaration ({key}) with a trailing "
@@ -412,7 +412,7 @@ def colon(ident: Any, where: str, key: Any) -> str:
     )
 
 
-def _is_dotted(key: Any) -> bool:
+def _is_dotted(key: object) -> bool:
     return isinstance(key, str) and "." in key and not key.startswith("_")
 
 
@@ -421,7 +421,7 @@ def _expand_short(text: str) -> High:
     return {module: [function]}
 
 
-def _place_of(body: Any) -> str:
+def _place_of(body: object) -> str:
     if isinstance(body, Mapping):
         return f"{body.get('__env__')}:{body.get('__sls__')}"
     return "None:None"

@@ -102,7 +102,7 @@ def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = N
     return found
 
 
-def _kind_of(entries: Sequence[Any]) -> str:
+def _kind_of(entries: Sequence[object]) -> str:
     for entry in entries:
         if isinstance(entry, Mapping) and "match" in entry:
             return str(entry["match"])
@@ -110,7 +110,7 @@ def _kind_of(entries: Sequence[Any]) -> str:
 
 
 def _take_entries(
-    found: TopStates, saltenv: str, entries: Sequence[Any], envs: Sequence[str]
+    found: TopStates, saltenv: str, entries: Sequence[object], envs: Sequence[str]
 ) -> None:
     for entry in entries:
         env, sls = saltenv, entry
@@ -226,7 +226,7 @@ class _Tops:
         self.errors.append(NO_TARGETS)
         return None
 
-    def _check_form(self, rendered: Mapping[str, Any]) -> Top:
+    def _check_form(self, rendered: Mapping[str, object]) -> Top:
         """The well-formed part of a top file."""
         top: Top = {}
         for saltenv, targets in rendered.items():

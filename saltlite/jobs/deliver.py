@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from saltlite.errors import FunctionUnavailable
 from saltlite.jobs.returner_context import ReturnerContext
@@ -13,7 +12,7 @@ from saltlite.jobs.returner_context import ReturnerContext
 log = logging.getLogger(__name__)
 
 
-def returner_names(job_ret: Any, option: Any) -> list[str]:
+def returner_names(job_ret: object, option: object) -> list[str]:
     """The returners that a job's ``ret`` and the option ``return`` name, each once.
 
     Both are texts with commas between names, or lists.
@@ -26,7 +25,7 @@ def returner_names(job_ret: Any, option: Any) -> list[str]:
     return [name for name in dict.fromkeys(found) if name]
 
 
-def missing_returners(names: Iterable[str], config: Any) -> list[str]:
+def missing_returners(names: Iterable[str], config: object) -> list[str]:
     """Return the names that nothing here has; none where users have returners of their own.
 
     For a word at the start: those of users may come later, and are not read for this.
@@ -40,7 +39,7 @@ def missing_returners(names: Iterable[str], config: Any) -> list[str]:
 
 def deliver(
     names: Iterable[str],
-    ret: Mapping[str, Any],
+    ret: Mapping[str, object],
     ctx: ReturnerContext,
     *,
     note_had: Callable[[str], None] = lambda _name: None,
@@ -57,7 +56,7 @@ def deliver(
 
 
 def _give_to(
-    name: str, ret: Mapping[str, Any], ctx: ReturnerContext, note_had: Callable[[str], None]
+    name: str, ret: Mapping[str, object], ctx: ReturnerContext, note_had: Callable[[str], None]
 ) -> None:
     from saltlite.loader.returners import resolve
 

@@ -37,7 +37,7 @@ _SECONDS: Final = {
 }  # fmt: skip
 
 
-def changes_of(job: PublishedJob, ret: Mapping[str, Any]) -> dict[str, Any] | None:
+def changes_of(job: PublishedJob, ret: Mapping[str, object]) -> dict[str, Any] | None:
     """What one return tells of changes, ``None`` for nothing.
 
     ``{"Changes": {step or name: changes}}``, or ``{"Changes": "not told"}`` of a function that may
@@ -52,7 +52,7 @@ def changes_of(job: PublishedJob, ret: Mapping[str, Any]) -> dict[str, Any] | No
     return {"Changes": "not told"}
 
 
-def _as_changes(value: Any) -> dict[str, Any]:
+def _as_changes(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         return {}
     if _is_state_run(value):
@@ -70,7 +70,7 @@ def _as_changes(value: Any) -> dict[str, Any]:
     }
 
 
-def _is_state_run(value: Any) -> bool:
+def _is_state_run(value: object) -> bool:
     return isinstance(value, Mapping) and any(STATE_CHUNK in str(name) for name in value)
 
 
@@ -80,7 +80,7 @@ def _is_dry(value: Any) -> bool:
     return bool(results) and all(one is None for one in results)
 
 
-def _describe_step(name: str, chunk: Mapping[str, Any]) -> str:
+def _describe_step(name: str, chunk: Mapping[str, object]) -> str:
     """``pkg.installed vim`` for ``pkg_|-editor_|-vim_|-installed``."""
     parts = str(name).split(STATE_CHUNK)
     if len(parts) != 4:

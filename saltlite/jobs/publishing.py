@@ -21,7 +21,7 @@ def publish(
     fun: str,
     *,
     arg: Sequence[Any] = (),
-    kwarg: Mapping[str, Any] | None = None,
+    kwarg: Mapping[str, object] | None = None,
     tgt_type: str = "glob",
     ret: str = "",
     timeout: float | None = None,

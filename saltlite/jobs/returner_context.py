@@ -41,8 +41,8 @@ class ReturnerContext(Protocol):
 def options(
     ctx: ReturnerContext,
     name: str,
-    ret: Mapping[str, Any] | None,
-    defaults: Mapping[str, Any],
+    ret: Mapping[str, object] | None,
+    defaults: Mapping[str, object],
 ) -> dict[str, Any]:
     """A returner's options: under ``<name>.<option>``, or ``<option>`` in a map called ``<name>``.
 

@@ -111,7 +111,7 @@ class ReturnerJobs:
                 yield job, ret
 
     def record(
-        self, jid: str, load: Mapping[str, Any], minion: str, ret: Mapping[str, Any]
+        self, jid: str, load: Mapping[str, object], minion: str, ret: Mapping[str, object]
     ) -> None:
         """Keep a job that is done already, with its one return."""
         if self._returner.can("save_load"):
@@ -119,19 +119,19 @@ class ReturnerJobs:
         self._returner.call("returner", {"jid": jid, "id": minion, "fun": load.get("fun"), **ret})
 
 
-def _build_job(jid: str, load: Mapping[str, Any]) -> ReturnerJob:
+def _build_job(jid: str, load: Mapping[str, object]) -> ReturnerJob:
     minions = load.get("Minions")
     listed = [str(one) for one in minions] if isinstance(minions, (list, tuple)) else []
     return ReturnerJob(jid, load, listed)
 
 
-def _build_load(shown: Any) -> Mapping[str, Any]:
+def _build_load(shown: object) -> Mapping[str, Any]:
     if not isinstance(shown, Mapping):
         return {}
     return {_SHOWN[name]: value for name, value in shown.items() if name in _SHOWN}
 
 
-def _full_return(value: Any) -> Mapping[str, Any]:
+def _full_return(value: object) -> Mapping[str, Any]:
     """A return as a map; some returners keep the value alone."""
     if isinstance(value, Mapping) and "return" in value:
         return value
@@ -139,7 +139,7 @@ def _full_return(value: Any) -> Mapping[str, Any]:
 
 
 def _matches_metadata(
-    load: Mapping[str, Any], wanted: Mapping[str, str], metadata: Mapping[str, str]
+    load: Mapping[str, object], wanted: Mapping[str, str], metadata: Mapping[str, str]
 ) -> bool:
     told = load.get("metadata")
     has = told if isinstance(told, Mapping) else {}

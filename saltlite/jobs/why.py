@@ -105,7 +105,7 @@ def last_heard(ctx: RunnerContext, minion: str) -> datetime | None:
     return None
 
 
-def _of_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
+def _of_answers(answers: Mapping[str, object]) -> dict[str, Any]:
     job = answers.get(ASK[0])
     if isinstance(job, Mapping) and job.get("jid"):
         fun, pid = job.get("fun"), job.get("pid")

@@ -53,7 +53,7 @@ def module_names(config: MasterConfig) -> list[str]:
     return sorted({*AUTH, *_custom_names(config)})
 
 
-def load_module(config: MasterConfig, name: str, ctx: Any) -> LoginModule:
+def load_module(config: MasterConfig, name: str, ctx: object) -> LoginModule:
     """One module; ours get ``ctx`` as their first argument.
 
     Raises:

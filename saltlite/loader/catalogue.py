@@ -130,7 +130,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 # 3006.30.
 
 
-def directories(config: Any, kind: str) -> list[str]:
+def directories(config: object, kind: str) -> list[str]:
     """The directories that may hold users' files of ``kind``, the first wins; they need not exist.
 
     ``config`` is a minion's or a master's.
@@ -145,7 +145,7 @@ def sync_dir(config: Any, kind: str) -> str:
     return os.path.join(config.paths.extension_modules, kind)
 
 
-def has_custom_code(config: Any, kind: str) -> bool:
+def has_custom_code(config: object, kind: str) -> bool:
     """Whether users have files of ``kind``; all that a call without any pays for."""
     return any(_has_code(directory) for directory in directories(config, kind))
 

@@ -172,7 +172,7 @@ class Surroundings:
             self._opts.setdefault("test", False)
         return self._opts
 
-    def opts_for(self, own: Mapping[str, Any]) -> dict[str, Any]:
+    def opts_for(self, own: Mapping[str, object]) -> dict[str, Any]:
         """The ``__opts__`` of one file: its own entries count where the options have none."""
         opts = {**own, **self.opts}
         self._given.append(opts)

@@ -74,7 +74,7 @@ def read_engines(option: Any) -> Iterator[EngineEntry]:
             yield found
 
 
-def _read_entry(entry: Any) -> EngineEntry | None:
+def _read_entry(entry: object) -> EngineEntry | None:
     if isinstance(entry, str) and entry:
         return EngineEntry(entry, entry)
     if not isinstance(entry, Mapping) or len(entry) != 1:
@@ -86,7 +86,7 @@ def _read_entry(entry: Any) -> EngineEntry | None:
     return EngineEntry(str(name), str(kwargs.pop(MODULE, name)), kwargs)
 
 
-def _is_there(entry: EngineEntry, config: Any) -> bool:
+def _is_there(entry: EngineEntry, config: object) -> bool:
     """Whether there is such an engine, as far as can be told without loading users' files."""
     if entry.engine in ENGINES or _is_users(entry.engine, config):
         return True
@@ -94,7 +94,7 @@ def _is_there(entry: EngineEntry, config: Any) -> bool:
     return False
 
 
-def _is_users(name: str, config: Any) -> bool:
+def _is_users(name: str, config: object) -> bool:
     if not has_custom_code(config, ENGINES.name):
         return False
     from saltlite.loader.user import may_stand_for

@@ -130,7 +130,7 @@ def wheel_docs(wanted: Sequence[str] = ()) -> dict[str, str]:
     return _WHEELS.docs(wanted)
 
 
-def call(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def call(runner: Runner, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     """Call a runner.
 
     Raises:
@@ -139,7 +139,9 @@ def call(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     return runner.call(*args, **kwargs)
 
 
-def wrong_arguments(runner: Runner, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+def wrong_arguments(
+    runner: Runner, args: Sequence[object], kwargs: Mapping[str, object]
+) -> str | None:
     """What is wrong with the arguments, in Salt's words; ``None`` if nothing is."""
     if fits(runner.call, args, kwargs):
         return None

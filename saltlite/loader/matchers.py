@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.targets import MinionFacts, Target, matches
@@ -24,7 +23,7 @@ FUNCTION = "match"
 
 
 def fits(
-    ctx: MinionContext, target: Target, facts: MinionFacts, nodegroups: Mapping[str, Any]
+    ctx: MinionContext, target: Target, facts: MinionFacts, nodegroups: Mapping[str, object]
 ) -> bool:
     """Whether a target of a top file means the minion that the facts are of.
 

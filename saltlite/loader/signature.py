@@ -29,7 +29,9 @@ def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     return frozenset(code.co_varnames[first:last]), bool(code.co_flags & _TAKES_ANY)
 
 
-def fits(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def fits(
+    function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object]
+) -> bool:
     """Whether a function takes these arguments, as far as its code tells: ``False`` may be wrong.
 
     ``inspect`` knows better, takes longer to load than most runners take, and says what is amiss.

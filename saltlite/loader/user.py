@@ -282,7 +282,7 @@ class UserModules:
 # --- from names of files to modules --------------------------------------------------------------
 
 
-def may_stand_for(config: Any, kind: str, name: str) -> bool:
+def may_stand_for(config: object, kind: str, name: str) -> bool:
     """Whether a file of users may be the plug-in ``name``; none of them is loaded."""
     files = (file for place in directories(config, kind) for file in _python_files(place))
     claims = (_read_claims(stem, path) for stem, path in files)

@@ -166,7 +166,7 @@ class Access:
         functions: Sequence[str],
         minions: Sequence[str],
         matching: Callable[[str], set[str]],
-        arguments: Sequence[Sequence[Any]] = (),
+        arguments: Sequence[Sequence[object]] = (),
     ) -> bool:
         """Whether ``user`` may call each of ``functions`` on all of ``minions``.
 
@@ -182,8 +182,8 @@ class Access:
         user: AuthenticatedUser,
         kind: str,
         function: str,
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
     ) -> bool:
         """Whether ``user`` may have a ``runner`` or ``wheel`` function run.
 
@@ -245,7 +245,7 @@ def split_calls(functions: Sequence[str], arguments: Sequence[Sequence[Any]] = (
     ]
 
 
-def read_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+def read_call(function: str, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
     """One call; a text such as ``a=1`` among its arguments may be taken for a keyword."""
     ambiguous = any(isinstance(one, str) and split_keyword(one)[0] for one in args)
     return Call(function, args, kwargs, ambiguous)

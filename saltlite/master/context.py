@@ -144,7 +144,7 @@ class JobSink(Protocol):
 class LoginSink(Protocol):
     """Where logins go to be checked."""
 
-    def begin(self, ticket: bytes, load: Mapping[str, Any], login: Mapping[str, Any]) -> None:
+    def begin(self, ticket: bytes, load: Mapping[str, object], login: Mapping[str, object]) -> None:
         """Hand a login over; raises StoreError if none is taken now."""
 
 

@@ -53,7 +53,7 @@ class DataCache:
         except WireError:
             return None
 
-    def store(self, bank: str, key: str, data: Any) -> None:
+    def store(self, bank: str, key: str, data: object) -> None:
         """Replace what is kept.
 
         Raises:

@@ -95,7 +95,7 @@ class Dispatcher:
 
     # --- clear commands ------------------------------------------------------------------
 
-    def _answer_clear(self, load: Mapping[str, Any], *, alone: bool, slow: bool) -> bytes:
+    def _answer_clear(self, load: Mapping[str, object], *, alone: bool, slow: bool) -> bytes:
         command = self._lookup("clear", load.get("cmd"))
         if command is None:
             return self._refuse(NOTHING, f"clear command {load.get('cmd')!r:.40}")
@@ -199,7 +199,7 @@ class Dispatcher:
             steady_s=ctx.steady_s(),
         )
 
-    def _seal(self, request: OpenedRequest, value: Any) -> bytes:
+    def _seal(self, request: OpenedRequest, value: object) -> bytes:
         session = self._ctx.sessions.get(request.id)
         if session is None:  # the minion's key was deleted while its request was in hand
             return REFUSED
@@ -224,7 +224,7 @@ class Dispatcher:
     def _lookup(self, enc: str, cmd: object) -> Command | None:
         return self._commands.get((enc, cmd)) if isinstance(cmd, str) else None
 
-    def _is_slow(self, command: Command, load: Mapping[str, Any]) -> bool:
+    def _is_slow(self, command: Command, load: Mapping[str, object]) -> bool:
         return command.slow is not None and command.slow(self._ctx, load)
 
     def _refuse(self, reply: bytes, why: str) -> bytes:

@@ -64,14 +64,14 @@ class JobMirror:
         self._returns = [name for name in self._loads if own_returns]
         self._given = Given(config)
 
-    def job(self, jid: str, load: Mapping[str, Any], minions: Sequence[str]) -> None:
+    def job(self, jid: str, load: Mapping[str, object], minions: Sequence[str]) -> None:
         """A job was published."""
         for name in self._loads:
             self._call_returner(
                 name, "save_load", jid, {**load, "Minions": list(minions)}, list(minions)
             )
 
-    def note_return(self, load: Mapping[str, Any]) -> None:
+    def note_return(self, load: Mapping[str, object]) -> None:
         """A return has been recorded, the first of its minion."""
         for name in self._returns:
             self._call_returner(name, "returner", dict(load))

@@ -745,7 +745,7 @@ def _tgt_text(tgt: object) -> str:
     return ",".join(map(str, tgt)) if isinstance(tgt, (list, tuple)) else str(tgt or "")
 
 
-def _metadata_of(load: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _metadata_of(load: Mapping[str, object]) -> list[tuple[str, str]]:
     kwargs = load.get("kwargs")
     found = load.get("metadata") or (
         kwargs.get("metadata") if isinstance(kwargs, Mapping) else None

@@ -131,10 +131,10 @@ def _report_failure(eauth: str, username: str, error: Exception) -> None:
     log.error("eauth %s failed for %s: %s", eauth, printable(username, 80), printable(why))
 
 
-def _read_groups(found: Any) -> list[str]:
+def _read_groups(found: object) -> list[str]:
     listed = found if isinstance(found, (list, tuple, set, frozenset)) else []
     return sorted({one for one in listed if isinstance(one, str)})[:GROUPS_LIMIT]
 
 
-def _read_entries(found: Any) -> list[Any] | None:
+def _read_entries(found: object) -> list[Any] | None:
     return list(found)[:ENTRIES_LIMIT] if isinstance(found, (list, tuple)) else None

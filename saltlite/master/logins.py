@@ -26,7 +26,7 @@ NO_LOGIN: Final[Mapping[str, str]] = {"eauth": "", "username": "", "password": "
 """What is checked in place of what cannot be a login: it fails, and takes its time as any other."""
 
 
-def read_login(shown: Mapping[str, Any]) -> Mapping[str, str]:
+def read_login(shown: Mapping[str, object]) -> Mapping[str, str]:
     """The module, name and password that are shown; all empty where they cannot be a login."""
     eauth, username, password = (shown.get(name) for name in NO_LOGIN)
     if not isinstance(eauth, str) or len(eauth) > NAME_LIMIT:
@@ -59,7 +59,7 @@ class LoginQueue:
             raise LoginsBusy(TOO_MANY)
 
 
-def drop_credentials(load: Mapping[str, Any]) -> dict[str, Any]:
+def drop_credentials(load: Mapping[str, object]) -> dict[str, Any]:
     """A load as it may be kept and handed on: without what was shown of who asks."""
     kept = {name: value for name, value in load.items() if name not in CREDENTIALS}
     kwargs, loads = kept.get("kwargs"), kept.get("loads")

@@ -297,7 +297,7 @@ class _View(Mapping[str, Any]):
         self._id = minion_id
         self._stamp = stamp
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """One entry."""
         if type(key) is str:
             value = self._cache.value(self._bank, self._id, self._stamp, key)

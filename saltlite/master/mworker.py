@@ -118,7 +118,7 @@ def _begin_request(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool)
         return HANDLER_FAILED
 
 
-def _finish_requests(answerer: Answerer, begun: Sequence[Any]) -> list[bytes]:
+def _finish_requests(answerer: Answerer, begun: Sequence[object]) -> list[bytes]:
     try:
         return answerer.finish(begun) if begun else []
     except Exception:

@@ -103,7 +103,7 @@ class PillarCache:
         return pillar if isinstance(cleaned_s, (int, float)) and made_s >= cleaned_s else None
 
     def put(
-        self, minion_id: str, pillarenv: str | None, pillar: Mapping[str, Any], begun_s: float
+        self, minion_id: str, pillarenv: str | None, pillar: Mapping[str, object], begun_s: float
     ) -> None:
         """Keep a pillar; a disk that does not take it only costs time later.
 
@@ -164,7 +164,9 @@ class PillarCache:
             return 0.0, None
         return held.made_s, held.data
 
-    def _is_newest(self, kept: Mapping[str, Any], minion_id: str, env: str, begun_s: float) -> bool:
+    def _is_newest(
+        self, kept: Mapping[str, object], minion_id: str, env: str, begun_s: float
+    ) -> bool:
         """Whether nothing newer is known; times to come are of a clock that was wrong."""
         cleaned_s = kept.get(CLEANED, 0)
         others = [self._find_kept(kept, minion_id, env)[0], cleaned_s]
@@ -174,7 +176,7 @@ class PillarCache:
     def _read_kept(self, minion_id: str) -> dict[str, Any]:
         return self._minions.read(COMPILED, minion_id) or {}
 
-    def _find_kept(self, kept: Mapping[str, Any], minion_id: str, env: str) -> tuple[float, Any]:
+    def _find_kept(self, kept: Mapping[str, object], minion_id: str, env: str) -> tuple[float, Any]:
         if self._options.pillar_cache_backend == "memory":
             made_s, data = self._in_memory(minion_id, env)
             return made_s, None if data is None else unpack_bin(data)

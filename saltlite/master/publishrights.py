@@ -124,13 +124,13 @@ def drop_unknown(publisher: Publisher, wanted: PublishLoad) -> PublishLoad:
     return replace(wanted, kwargs=kept)
 
 
-def _is_unknown(name: str, value: Any) -> bool:
+def _is_unknown(name: str, value: object) -> bool:
     known = name in FREE or name in GRANTED or name in MEANINGFUL or name.startswith("_")
     simple = value is None or _is_text(value) or type(value) in (bool, int, float)
     return not known and simple and len(name) <= TEXT_LIMIT
 
 
-def list_granted_fields(rules: Iterable[Any]) -> dict[str, Words]:
+def list_granted_fields(rules: Iterable[object]) -> dict[str, Words]:
     """The fields that an access list gives; an entry in no known form gives none."""
     found: dict[str, Words] = {}
     for rule in rules:
@@ -193,7 +193,7 @@ def _set_fields(wanted: PublishLoad) -> list[tuple[str, Any]]:
     return [*found, *wanted.extra.items()]
 
 
-def _refuse_field(publisher: Publisher, name: str, value: Any) -> Refused | None:
+def _refuse_field(publisher: Publisher, name: str, value: object) -> Refused | None:
     check = FREE.get(name)
     if check is not None and check(value):
         return None
@@ -209,12 +209,12 @@ def _refuse_field(publisher: Publisher, name: str, value: Any) -> Refused | None
     return Refused(f"{name}: only {', '.join(sorted(words))} is allowed", f"{name} is not allowed")
 
 
-def _is_made_of(value: Any, words: frozenset[str]) -> bool:
+def _is_made_of(value: object, words: frozenset[str]) -> bool:
     used = _words_of(value)
     return used is not None and used <= words
 
 
-def _words_of(value: Any) -> frozenset[str] | None:
+def _words_of(value: object) -> frozenset[str] | None:
     if isinstance(value, str):
         return frozenset(one.strip() for one in value.split(",") if one.strip())
     if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
@@ -239,11 +239,11 @@ def _match_target(
 # --- the tables --------------------------------------------------------------------------
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= TEXT_LIMIT
 
 
@@ -251,15 +251,15 @@ def _is_time(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= TIME_LIMIT_S
 
 
-def _is_metadata(value: Any) -> bool:
+def _is_metadata(value: object) -> bool:
     return _is_map(value) and len(pack(value)) <= METADATA_LIMIT_BYTES
 
 
-def _is_map(value: Any) -> bool:
+def _is_map(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(one, str) for one in value)
 
 
-def _is_name_or_names(value: Any) -> bool:
+def _is_name_or_names(value: object) -> bool:
     return isinstance(value, str) or _words_of(value) is not None
 
 
@@ -312,13 +312,13 @@ GRANTED: Final = frozenset(
 """What a limited publisher may set only with a right; ``metadata`` is also free while small."""
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _read_entry(entry: Any) -> list[tuple[str, Words]]:
+def _read_entry(entry: object) -> list[tuple[str, Words]]:
     if isinstance(entry, str):
         return [(entry, None)]
     if not isinstance(entry, Mapping):

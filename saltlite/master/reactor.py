@@ -364,11 +364,11 @@ class Reactor:
             return
         self._fire_event(tags.REACTOR_ANSWERS[asked], do(data))
 
-    def _handle_list(self, _data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_list(self, _data: Mapping[str, object]) -> dict[str, Any]:
         reactors = [entry.as_map() for entry in self._source.table.entries]
         return {"reactors": reactors, "dropped": self._dropped.count}
 
-    def _handle_add(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_add(self, data: Mapping[str, object]) -> dict[str, Any]:
         entry = read_entry({data.get("event"): data.get("reactors")})
         entries = self._source.table.entries
         if entry is None:
@@ -378,7 +378,7 @@ class Reactor:
         self._source.replace(Entries((*entries, entry)))
         return self._answer_change(True, "Reactor added.")
 
-    def _handle_delete(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _handle_delete(self, data: Mapping[str, object]) -> dict[str, Any]:
         entries = self._source.table.entries
         left = tuple(one for one in entries if one.pattern != data.get("event"))
         if len(left) == len(entries):
@@ -389,10 +389,10 @@ class Reactor:
     def _answer_change(self, status: bool, comment: str) -> dict[str, Any]:
         return {**self._handle_list({}), "result": {"status": status, "comment": comment}}
 
-    def _is_leader(self, _data: Mapping[str, Any]) -> dict[str, Any]:
+    def _is_leader(self, _data: Mapping[str, object]) -> dict[str, Any]:
         return {"result": self._leader}
 
-    def _set_leader(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _set_leader(self, data: Mapping[str, object]) -> dict[str, Any]:
         self._leader = bool(data.get("value"))
         log.info("The reactor is %s", "the leader" if self._leader else "not the leader: it waits")
         return {"result": self._leader}
@@ -411,7 +411,7 @@ def open_source(config: MasterConfig) -> EntrySource:
     return source
 
 
-def is_from_root(shared: Shared, tag: str, data: Mapping[str, Any]) -> bool:
+def is_from_root(shared: Shared, tag: str, data: Mapping[str, object]) -> bool:
     """Whether root or the master's user fired a management event."""
     for user in ("root", shared.user):
         key = disk.read_regular(key_path(shared.cachedir, user), limit_bytes=4096)

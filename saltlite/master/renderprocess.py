@@ -87,7 +87,7 @@ class RenderProcess:
         theirs.close()
         self._socket = ours
 
-    def ask(self, request: Mapping[str, Any], life: Life) -> Mapping[str, Any]:
+    def ask(self, request: Mapping[str, object], life: Life) -> Mapping[str, Any]:
         """The answer; ``{"lost": True}`` if the process ended over it.
 
         ``{"error": why}`` where the request or the answer cannot be sent.
@@ -209,7 +209,7 @@ def _read_answer(body: bytes) -> dict[str, Any]:
         return {"error": f"what it renders to cannot be sent: {error}"}
 
 
-def _pack_frame(number: int, value: Mapping[str, Any]) -> bytes:
+def _pack_frame(number: int, value: Mapping[str, object]) -> bytes:
     packed = pack_bin(value)
     if len(packed) > FRAME_LIMIT - _NUMBER.size:
         raise WireError(f"a frame of {len(packed)} bytes")

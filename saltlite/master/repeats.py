@@ -41,7 +41,7 @@ class Repeats:
         self._arrival_s = now_s
         self._kept: deque[Kept] = deque(maxlen=MOST)
 
-    def keep(self, job: dict[str, Any], topics: Any) -> None:
+    def keep(self, job: dict[str, Any], topics: object) -> None:
         """Remember a job that has just been published."""
         self._kept.append(Kept(job, topics))
 

@@ -60,7 +60,7 @@ class MasterSchedule:
         wait_s = self._planner.patience_s()
         return NOTHING_DUE_S if wait_s is None else wait_s
 
-    def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
+    def run_scheduled(self, name: str, entry: Mapping[str, object]) -> None:
         """See :class:`~saltlite.core.planner.ScheduleOwner`."""
         for fun in _as_list(entry["function"]):
             if valid_function(fun):
@@ -73,7 +73,7 @@ class MasterSchedule:
         both = (*self._running, *self._due)
         return sum(one.schedule.get("name") == name for one in both)
 
-    def _request(self, name: str, fun: str, entry: Mapping[str, Any]) -> RunRequest:
+    def _request(self, name: str, fun: str, entry: Mapping[str, object]) -> RunRequest:
         kwarg = entry.get("kwargs")
         told: dict[str, Any] = {
             "name": name,
@@ -98,12 +98,12 @@ class MasterSchedule:
             schedule=told,
         )
 
-    def _returners(self, entry: Mapping[str, Any]) -> list[str]:
+    def _returners(self, entry: Mapping[str, object]) -> list[str]:
         named = [*_as_list(entry.get("returner")), self._config.schedule.schedule_returner]
         return [str(one) for one in dict.fromkeys(named) if one]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -81,7 +81,7 @@ def master_id(config: MasterConfig) -> str:
 
 
 def run_for(
-    ctx: MinionContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ctx: MinionContext, kind: str, fun: str, arg: Sequence[object], kwarg: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Run a ``runner`` or ``wheel`` function, or a job (``local``), with the master's options.
 
@@ -104,7 +104,7 @@ def run_for(
 
 
 def run_apart(
-    ctx: MinionContext, kind: str, fun: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ctx: MinionContext, kind: str, fun: str, arg: Sequence[object], kwarg: Mapping[str, object]
 ) -> dict[str, Any]:
     """As :func:`run_for`, always in a process of its own; several may do it at once."""
     import json

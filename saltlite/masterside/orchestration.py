@@ -32,7 +32,7 @@ Make = Callable[[MinionContext, "Wishes"], "Compiled"]
 def master_context(
     ctx: RunnerContext,
     *,
-    pillar: Any = None,
+    pillar: object = None,
     pillarenv: str | None = None,
     orchestration_jid: str | None = None,
 ) -> MinionContext:
@@ -61,7 +61,7 @@ def master_context(
     return found
 
 
-def ran(ctx: MinionContext, make: Make, given: Mapping[str, Any]) -> Any:
+def ran(ctx: MinionContext, make: Make, given: Mapping[str, object]) -> Any:
     """Compile and run: the returns by tag, or a list of errors.
 
     ``given`` are ``test``, ``saltenv`` and ``exclude`` of the call.
@@ -98,7 +98,7 @@ def _under_way(ctx: MinionContext) -> Iterator[None]:
         control.forget(ctx, jid)
 
 
-def as_high(data: Any) -> dict[str, Any]:
+def as_high(data: object) -> dict[str, Any]:
     """High data as the engine has it: ``{id: {module: [function, arguments ...]}}``.
 
     ``module.function`` may be written, as in SLS files.
@@ -117,20 +117,20 @@ def as_high(data: Any) -> dict[str, Any]:
     return found
 
 
-def as_return(ctx: MinionContext, answers: Any) -> dict[str, Any]:
+def as_return(ctx: MinionContext, answers: object) -> dict[str, Any]:
     """The return of ``state.orchestrate``: ``{"data": {id: answers}, "outputter", "retcode"}``."""
     data = {ctx.config.identity.id: answers}
     return {"data": data, "outputter": OUTPUTTER, "retcode": int(not has_succeeded(answers))}
 
 
-def has_succeeded(answers: Any) -> bool:
+def has_succeeded(answers: object) -> bool:
     """Whether something ran and none of it failed."""
     if not isinstance(answers, Mapping) or not answers:
         return False
     return all(answer.get("result") is not False for answer in answers.values())
 
 
-def tell(ctx: RunnerContext, data: Mapping[str, Any]) -> None:
+def tell(ctx: RunnerContext, data: Mapping[str, object]) -> None:
     """Say on the bus how far it is: ``salt/run/<jid>/progress``."""
     from saltlite.core import tags
 

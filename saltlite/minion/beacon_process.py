@@ -162,7 +162,7 @@ class BeaconProcess:
         self._configured: dict[str, Any] = {}
         self._loaded: dict[str, _Loaded] = {}
 
-    def run(self, settings: Mapping[str, Any]) -> None:
+    def run(self, settings: Mapping[str, object]) -> None:
         """Do what the loop says until it has gone."""
         self._take_settings(settings)
         set_title(_process_title(""))
@@ -252,7 +252,7 @@ class BeaconProcess:
             for each in map(dict, chosen)
         ]
 
-    def _make_event(self, loaded: _Loaded, tag: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _make_event(self, loaded: _Loaded, tag: str, data: Mapping[str, object]) -> dict[str, Any]:
         """One event as it goes to the loop; one that fails has no data, not even our id."""
         named = f"salt/beacon/{self._minion_id}/{loaded.beacon.name}/{tag}"
         return {
@@ -261,7 +261,7 @@ class BeaconProcess:
             "beacon_name": loaded.beacon.module,
         }
 
-    def _with_id(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_id(self, data: Mapping[str, object]) -> dict[str, Any]:
         return dict(data) if "id" in data else {**data, "id": self._minion_id}
 
     def _ready_beacon(self, name: str) -> _Loaded | None:
@@ -278,7 +278,7 @@ class BeaconProcess:
         return self._loaded[name]
 
 
-def _prepare_beacon(name: str, data: Any, ctx: MinionContext) -> tuple[Code, Beacon]:
+def _prepare_beacon(name: str, data: object, ctx: MinionContext) -> tuple[Code, Beacon]:
     """A beacon that may run, and its code; raises InvalidBeacon."""
     try:
         beacon = read_beacon(name, data)
@@ -345,7 +345,7 @@ def _check_all(beacons: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]
     return {"invalid": list(wrong), "wrong": [_say_invalid(*each) for each in wrong.items()]}
 
 
-def _find_fault(name: str, data: Any, ctx: MinionContext) -> InvalidBeacon | None:
+def _find_fault(name: str, data: object, ctx: MinionContext) -> InvalidBeacon | None:
     try:
         _prepare_beacon(name, data, ctx)
     except InvalidBeacon as error:

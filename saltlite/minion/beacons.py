@@ -92,7 +92,7 @@ class Beacons:
         self,
         owner: BeaconOwner,
         spawner: Spawner,
-        configured: Any,
+        configured: object,
         *,
         every_s: float,
         clock: Callable[[], float] = time.monotonic,
@@ -218,7 +218,7 @@ class Beacons:
             if process.writer is not None:
                 process.writer.close()
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start_task(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work)
 
     # --- processes -----------------------------------------------------------------------------
@@ -359,7 +359,7 @@ class Beacons:
 
     # --- changes -------------------------------------------------------------------------------
 
-    async def manage(self, data: Mapping[str, Any]) -> None:
+    async def manage(self, data: Mapping[str, object]) -> None:
         """Do what a ``manage_beacons`` event asks for, and answer on the bus."""
         func = str(data.get("func"))
         if func in ("list_available", "validate_beacon"):
@@ -396,30 +396,30 @@ class Beacons:
     def _fire_answer(self, tag: str, **answer: Any) -> None:
         self._owner.fire(ANSWERS + tag, answer)
 
-    def _handle_list(self, data: Mapping[str, Any]) -> None:
+    def _handle_list(self, data: Mapping[str, object]) -> None:
         pillar = self._pillar if data.get("include_pillar", True) else None
         own = self._own if data.get("include_opts", True) else None
         found = core.merge_beacons(pillar, own)
         self._fire_answer("beacons_list_complete", complete=True, beacons=found)
 
-    def _handle_add(self, data: Mapping[str, Any]) -> str:
+    def _handle_add(self, data: Mapping[str, object]) -> str:
         name = self._own_name(data, "add")
         known = name in self._own
         self._own[name] = core.list_form(name, data["beacon_data"])
         return f"{'Updating settings for' if known else 'Added new'} beacon item: {name}"
 
-    def _handle_modify(self, data: Mapping[str, Any]) -> str:
+    def _handle_modify(self, data: Mapping[str, object]) -> str:
         name = self._own_name(data, "modify")
         self._own[name] = core.list_form(name, data["beacon_data"])
         return f"Updating settings for beacon item: {name}"
 
-    def _handle_delete(self, data: Mapping[str, Any]) -> str:
+    def _handle_delete(self, data: Mapping[str, object]) -> str:
         name = self._own_name(data, "delete")
         if self._own.pop(name, None) is None:
             return f"Beacon item {name} not found."
         return f"Deleting beacon item: {name}"
 
-    def _handle_switch(self, data: Mapping[str, Any]) -> str:
+    def _handle_switch(self, data: Mapping[str, object]) -> str:
         verb = str(data["func"]).removesuffix("_beacon")
         name = self._own_name(data, verb)
         parts = core.list_form(name, self._own[name])
@@ -427,23 +427,23 @@ class Beacons:
         self._own[name] = [*kept, {"enabled": verb == "enable"}]
         return f"{'Enabling' if verb == 'enable' else 'Disabling'} beacon item {name}"
 
-    def _switch_all(self, data: Mapping[str, Any]) -> str:
+    def _switch_all(self, data: Mapping[str, object]) -> str:
         self._own[core.SWITCH] = data["func"] == "enable"
         self._pillar.pop(core.SWITCH, None)
         return f"Beacons are {data['func']}d"
 
-    def _handle_reset(self, _data: Mapping[str, Any]) -> str:
+    def _handle_reset(self, _data: Mapping[str, object]) -> str:
         self._own.clear()
         return "Beacons have been reset"
 
-    def _own_name(self, data: Mapping[str, Any], verb: str) -> str:
+    def _own_name(self, data: Mapping[str, object], verb: str) -> str:
         """The name of a beacon that is to be changed; raises ValueError if the pillar has it."""
         name = str(data["name"])
         if name in self._pillar:
             raise ValueError(f"Cannot {verb} beacon item {name}, it is configured in pillar.")
         return name
 
-    async def _ask_about_code(self, func: str, data: Mapping[str, Any]) -> None:
+    async def _ask_about_code(self, func: str, data: Mapping[str, object]) -> None:
         """Answer what only code of beacons can tell, with a process of its own."""
         asked = {"func": func, "name": data.get("name"), "data": data.get("beacon_data")}
         answer = await self._ask_about(asked)

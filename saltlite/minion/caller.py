@@ -129,7 +129,7 @@ class MasterCaller:
                     raise RequestTimeout(error.address, time.monotonic() - begun_s) from error
 
     def _ask_master(
-        self, load: Mapping[str, Any], read: Callable[[MinionChannel, bytes, str], T]
+        self, load: Mapping[str, object], read: Callable[[MinionChannel, bytes, str], T]
     ) -> T:
         """Ask, and once more with fresh keys if the master has others by now."""
         returns = self._config.returns
@@ -143,7 +143,7 @@ class MasterCaller:
 
     def _ask_once(
         self,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         read: Callable[[MinionChannel, bytes, str], T],
         deadline_s: float,
     ) -> T:

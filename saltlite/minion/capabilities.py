@@ -21,7 +21,7 @@ class Offers:
 
     _bundles: bool = False
 
-    def refusal(self, load: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def refusal(self, load: Mapping[str, object]) -> Mapping[str, Any] | None:
         """The answer to a request that the master must not get; ``None`` for one that it may."""
         if self._bundles or load.get("cmd") != _ASKED:
             return None
@@ -29,7 +29,7 @@ class Offers:
 
         return NOTHING
 
-    def heard(self, load: Mapping[str, Any], reply: object) -> None:
+    def heard(self, load: Mapping[str, object], reply: object) -> None:
         """Note what a reply offers, if it is one that does."""
         if load.get("cmd") == _TELLS:
             from saltlite.fileserver.bundle import most_paths

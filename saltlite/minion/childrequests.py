@@ -27,7 +27,7 @@ class ChildServices(Protocol):
 
 
 async def answer(
-    message: Mapping[str, Any], master: str, services: ChildServices, jobs: JobTable
+    message: Mapping[str, object], master: str, services: ChildServices, jobs: JobTable
 ) -> dict[str, Any]:
     """The answer to one question of a child that belongs to ``master``."""
     said: dict[str, Any] = {"n": message.get("n")}

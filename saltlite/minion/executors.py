@@ -17,7 +17,7 @@ DIRECT = "direct_call"
 Call = Callable[[], Any]
 
 
-def executors_of(job: Mapping[str, Any], ctx: MinionContext) -> list[str]:
+def executors_of(job: Mapping[str, object], ctx: MinionContext) -> list[str]:
     """The executors that a job names, else those of the configuration; raises FunctionError."""
     wanted = job.get("module_executors") or ctx.config.extra.get("module_executors") or DIRECT
     if isinstance(wanted, str):
@@ -29,9 +29,9 @@ def executors_of(job: Mapping[str, Any], ctx: MinionContext) -> list[str]:
 
 def execute(
     function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    job: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    job: Mapping[str, object],
     ctx: MinionContext,
 ) -> Any:
     """Run a function through the executors of its job.
@@ -50,9 +50,9 @@ def execute(
 def _call_executor(
     name: str,
     function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    job: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    job: Mapping[str, object],
     ctx: MinionContext,
 ) -> Any:
     if name == DIRECT:  # what nearly all jobs have needs no look for files

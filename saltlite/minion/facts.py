@@ -91,7 +91,7 @@ class Facts:
         grains: dict[str, Any] = message["grains"]
         return grains
 
-    async def collect_mine(self, master: str, functions: Any) -> dict[str, Any]:
+    async def collect_mine(self, master: str, functions: object) -> dict[str, Any]:
         """What the mine functions give now; empty, with a line, if they cannot be run."""
         grains, pillar = self.of(master)
         start = {"task": "mine", "functions": functions, "grains": grains, "pillar": pillar}

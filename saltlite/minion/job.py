@@ -115,7 +115,7 @@ def build_failure_fields(job: Mapping[str, Any], text: str, retcode: int) -> dic
 
 
 def run_function(
-    name: str, arg: Sequence[Any], job: Mapping[str, Any], ctx: MinionContext
+    name: str, arg: Sequence[object], job: Mapping[str, object], ctx: MinionContext
 ) -> Outcome:
     """Run one function of a job; its exceptions are in the outcome."""
     try:
@@ -125,7 +125,7 @@ def run_function(
 
 
 def call_function(
-    name: str, arg: Sequence[Any], job: Mapping[str, Any], ctx: MinionContext
+    name: str, arg: Sequence[object], job: Mapping[str, object], ctx: MinionContext
 ) -> Outcome:
     """Run one function of a job and let its exceptions out, for callers with words of their own.
 
@@ -177,11 +177,11 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     raise FunctionError(f"a value of type {type(value).__name__} cannot be returned")
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: object) -> Any:
     return key if key is None or isinstance(key, (bool, int, float, str, bytes)) else str(key)
 
 
-def _drain_generator(chunks: Iterator[Any], depth: int) -> Any:
+def _drain_generator(chunks: Iterator[object], depth: int) -> Any:
     values = [as_plain(chunk, depth + 1) for chunk in chunks]
     if values and all(isinstance(value, dict) for value in values):
         return {key: item for value in values for key, item in value.items()}
@@ -210,7 +210,7 @@ def _join_outcomes(names: list[str], outcomes: list[Outcome], ordered: bool) -> 
     }
 
 
-def _as_keyword(item: Any) -> Any:
+def _as_keyword(item: object) -> Any:
     """A text ``name=value`` among the positional arguments is a keyword after all.
 
     Source: docs/wire.md#publications; observed on Salt 3006.30, which then complains of unknown
@@ -224,9 +224,9 @@ def _as_keyword(item: Any) -> Any:
 
 def _call_through_executors(
     call: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    job: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    job: Mapping[str, object],
     ctx: MinionContext,
 ) -> Any:
     """Call a function, through other executors if the job or the configuration asks for them."""
@@ -244,7 +244,7 @@ def _resolve_function(name: str, ctx: MinionContext) -> Resolved:
 
 
 def _kwargs_for(
-    name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: Mapping[str, Any]
+    name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: Mapping[str, object]
 ) -> dict[str, Any]:
     """The keyword arguments as the function takes them: ``**kwargs`` also get ``__pub_*``.
 
@@ -267,7 +267,7 @@ class InvocationError(Exception):
     """The function was called wrongly; Salt's ``SaltInvocationError``."""
 
 
-def _finish_call(value: Any, outputter: str | None, ctx: MinionContext) -> Outcome:
+def _finish_call(value: object, outputter: str | None, ctx: MinionContext) -> Outcome:
     """A function that came to its end; its retcode is in the context, or in the map it returned."""
     retcode = _read_retcode(ctx.state.get("retcode", 0))
     if retcode == 0 and isinstance(value, dict):
@@ -275,7 +275,7 @@ def _finish_call(value: Any, outputter: str | None, ctx: MinionContext) -> Outco
     return Outcome(value, retcode, retcode == 0, outputter)
 
 
-def _read_retcode(retcode: Any) -> int:
+def _read_retcode(retcode: object) -> int:
     """``__context__["retcode"]`` is anybody's to set; what is no number counts as failure."""
     if isinstance(retcode, int):
         return int(retcode)

@@ -215,7 +215,7 @@ class Link:
         elif not self._over.done():
             self._over.set_result(instruction)
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[object, object, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._check_task)
@@ -492,7 +492,7 @@ class Link:
 
     async def request(
         self,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         *,
         timeout_s: float | None = None,
         tries: int | None = None,
@@ -516,7 +516,7 @@ class Link:
 
         return await self._ask_master(load, read, timeout_s, tries, lane)
 
-    async def pillar(self, load: Mapping[str, Any]) -> dict[str, Any]:
+    async def pillar(self, load: Mapping[str, object]) -> dict[str, Any]:
         """The pillar; ``load`` is that of a ``_pillar`` request. Raises as :meth:`request`."""
 
         def read(keys: SessionKeys, reply: bytes, nonce: str) -> dict[str, Any]:
@@ -527,7 +527,7 @@ class Link:
 
     async def _ask_master(
         self,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float | None,
         tries: int | None,
@@ -551,7 +551,7 @@ class Link:
 
     async def _ask_once(
         self,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float,
         lane: str,
@@ -570,7 +570,7 @@ class Link:
     async def _ask_with(
         self,
         keys: SessionKeys,
-        load: Mapping[str, Any],
+        load: Mapping[str, object],
         read: Callable[[SessionKeys, bytes, str], Any],
         timeout_s: float,
         lane: str,

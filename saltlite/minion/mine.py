@@ -13,7 +13,7 @@ from saltlite.minion.job import run_function
 log = logging.getLogger(__name__)
 
 
-def collect(option: Any, ctx: MinionContext) -> dict[str, Any]:
+def collect(option: object, ctx: MinionContext) -> dict[str, Any]:
     """Run all functions; those that fail are named in the log and left out."""
     data = {}
     for entry in entries(option):

@@ -128,7 +128,7 @@ COMMANDS: Final = frozenset(
 """What a job may ask of its master. Source: docs/wire.md#commands-of-a-minion."""
 
 
-def applies_states(job: Mapping[str, Any]) -> bool:
+def applies_states(job: Mapping[str, object]) -> bool:
     """Whether a job applies states: beacons with ``disable_during_state_run`` pause for it."""
     fun = job.get("fun")
     names = fun if isinstance(fun, list) else [fun]
@@ -330,7 +330,7 @@ class Minion:
             self._bus.close()
         self._context.destroy(linger=0)
 
-    def _start_task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _start_task(self, work: Coroutine[object, object, object]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._check_task)
@@ -645,7 +645,7 @@ class Minion:
     async def _manage_schedule(self, data: dict[str, Any]) -> None:
         self._begin_schedule().manage(data)
 
-    def run_scheduled(self, name: str, entry: Mapping[str, Any]) -> None:
+    def run_scheduled(self, name: str, entry: Mapping[str, object]) -> None:
         """See ``ScheduleOwner``."""
         from saltlite.minion.schedule import build_job
 

@@ -51,7 +51,7 @@ class ProcEntry:
         return self.pid > 0 and start_ticks(self.pid) == self.started != 0
 
 
-def show_job(job: Mapping[str, Any], pid: int) -> dict[str, Any]:
+def show_job(job: Mapping[str, object], pid: int) -> dict[str, Any]:
     """A job as ``saltutil.running`` and the proc file show it."""
     return {name: job[name] for name in SHOWN if name in job} | {"pid": pid}
 
@@ -62,7 +62,7 @@ class ProcDir:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, job: Mapping[str, Any], pid: int, master: str) -> None:
+    def write(self, job: Mapping[str, object], pid: int, master: str) -> None:
         """Note that ``job`` of ``master`` waits (``pid`` 0) or runs.
 
         Raises:

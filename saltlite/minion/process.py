@@ -188,7 +188,7 @@ def _grains(pipe: Pipe, setup: Setup, *, refresh: bool) -> None:
     pipe.send({"op": "result", "grains": grains})
 
 
-def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
+def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, object]) -> None:
     from saltlite.minion.mine import collect
 
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
@@ -196,7 +196,7 @@ def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
         pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
 
 
-def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, Any], sock: socket.socket) -> int:
+def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, object], sock: socket.socket) -> int:
     from saltlite.minion import engine
 
     ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
@@ -220,7 +220,7 @@ def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
         pipe.send({"op": "result"})
 
 
-def _beacons(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+def _beacons(pipe: Pipe, setup: Setup, start: Mapping[str, object], pid: int) -> None:
     from saltlite.minion.beacon_process import BeaconProcess
 
     pipe.send({"op": "started", "pid": pid})
@@ -229,7 +229,7 @@ def _beacons(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> No
         BeaconProcess(pipe, ctx, setup.minion_id).run(start)
 
 
-def _ask_beacons(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+def _ask_beacons(pipe: Pipe, setup: Setup, start: Mapping[str, object], pid: int) -> None:
     from saltlite.minion.beacon_process import answer
 
     pipe.send({"op": "started", "pid": pid})
@@ -264,7 +264,7 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
         _give_to_returners(delivery, ctx, note_had)
 
 
-def _note(proc: ProcDir, job: Mapping[str, Any], pid: int, master: str) -> None:
+def _note(proc: ProcDir, job: Mapping[str, object], pid: int, master: str) -> None:
     try:
         proc.write(job, pid, master)
     except StoreError as error:
@@ -285,7 +285,7 @@ def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
         return build_failure_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
 
 
-def _delivery_of(load: Mapping[str, Any], ctx: MinionContext) -> Delivery:
+def _delivery_of(load: Mapping[str, object], ctx: MinionContext) -> Delivery:
     """What of a return goes to which returners; most jobs have none."""
     job, option = ctx.job, ctx.config.returns.return_
     if not job.get("ret") and not option:
@@ -350,7 +350,7 @@ def _listen(setup: Setup, prefix: str) -> Any:
 
 
 def return_load(
-    minion_id: str, job: Mapping[str, Any], fields: Mapping[str, Any]
+    minion_id: str, job: Mapping[str, object], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The load of the ``_return`` request; the channel adds the rest.
 
@@ -366,7 +366,7 @@ def return_load(
     return {"cmd": "_return", "id": minion_id, **fields, **copied}
 
 
-def unmark_args(args: Sequence[Any]) -> list[Any]:
+def unmark_args(args: Sequence[object]) -> list[Any]:
     """Arguments as a schedule's return shows them: keywords are a plain map at the end."""
     return [
         {name: value for name, value in each.items() if name != KWARG}
@@ -376,7 +376,7 @@ def unmark_args(args: Sequence[Any]) -> list[Any]:
     ]
 
 
-def pack_return(parcel: Parcel, minion_id: str, job: Mapping[str, Any]) -> bytes:
+def pack_return(parcel: Parcel, minion_id: str, job: Mapping[str, object]) -> bytes:
     """The return as it is spooled; one that cannot be packed becomes one that says so."""
     try:
         return parcel.pack()

@@ -43,7 +43,7 @@ def show(
     return list(found.errors) if found.errors else part(found)
 
 
-def words(given: Any) -> list[str]:
+def words(given: object) -> list[str]:
     """A list, or text with commas, as a list."""
     if given is None:
         return []

@@ -5,8 +5,6 @@ Source: aliases(5); observed on Salt 3006.30.
 
 from __future__ import annotations
 
-from typing import Any
-
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.providers import aliases as _table
@@ -44,7 +42,7 @@ def get_target(ctx: MinionContext, alias: str) -> str:
     return list_aliases(ctx).get(alias, "")
 
 
-def has_target(ctx: MinionContext, alias: str, target: Any) -> bool:
+def has_target(ctx: MinionContext, alias: str, target: object) -> bool:
     """Whether this is the target of a name; of several (a list) the order does not matter.
 
     CLI Example:
@@ -59,7 +57,7 @@ def has_target(ctx: MinionContext, alias: str, target: Any) -> bool:
     return there == str(target)
 
 
-def set_target(ctx: MinionContext, alias: str, target: Any) -> bool:
+def set_target(ctx: MinionContext, alias: str, target: object) -> bool:
     """Give a name this target, or these (a list).
 
     CLI Example:

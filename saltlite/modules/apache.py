@@ -178,7 +178,7 @@ def server_status(ctx: MinionContext, profile: str = "default") -> dict[str, str
 
 
 def config(
-    ctx: MinionContext, name: str, config: Sequence[Mapping[str, Any]], edit: bool = True
+    ctx: MinionContext, name: str, config: Sequence[Mapping[str, object]], edit: bool = True
 ) -> str:
     """Write a configuration from a list of maps; its text. ``edit`` ``False`` only shows it.
 

@@ -96,7 +96,7 @@ def tar(
     ctx: MinionContext,
     options: str,
     tarfile: str,
-    sources: Any = None,
+    sources: object = None,
     dest: str | None = None,
     cwd: str | None = None,
     template: str | None = None,
@@ -157,7 +157,7 @@ def gunzip(
 def zip_(
     ctx: MinionContext,
     zip_file: str,
-    sources: Any,
+    sources: object,
     template: str | None = None,
     cwd: str | None = None,
     runas: str | None = None,
@@ -189,7 +189,7 @@ def unzip(
     ctx: MinionContext,
     zip_file: str,
     dest: str,
-    excludes: Any = None,
+    excludes: object = None,
     options: str | None = None,
     template: str | None = None,
     runas: str | None = None,
@@ -222,7 +222,7 @@ def unzip(
 def cmd_zip(
     ctx: MinionContext,
     zip_file: str,
-    sources: Any,
+    sources: object,
     template: str | None = None,
     cwd: str | None = None,
     runas: str | None = None,
@@ -241,7 +241,7 @@ def cmd_unzip(
     ctx: MinionContext,
     zip_file: str,
     dest: str,
-    excludes: Any = None,
+    excludes: object = None,
     options: str | None = None,
     template: str | None = None,
     runas: str | None = None,
@@ -272,7 +272,7 @@ def cmd_unzip(
 def rar(
     ctx: MinionContext,
     rarfile: str,
-    sources: Any,
+    sources: object,
     template: str | None = None,
     cwd: str | None = None,
     runas: str | None = None,
@@ -291,7 +291,7 @@ def unrar(
     ctx: MinionContext,
     rarfile: str,
     dest: str,
-    excludes: Any = None,
+    excludes: object = None,
     template: str | None = None,
     runas: str | None = None,
     trim_output: bool | int = False,
@@ -389,7 +389,7 @@ _READERS: dict[str, Callable[[MinionContext, str, str, str], archives.Contents]]
 }
 
 
-def _parse_components(wanted: Any) -> int:
+def _parse_components(wanted: object) -> int:
     if wanted is None:
         return 0
     if not isinstance(wanted, int) or wanted < 0:
@@ -405,7 +405,7 @@ def _split_texts(wanted: Any) -> list[str]:
     return [str(part) for part in wanted]
 
 
-def _expand_sources(sources: Any, cwd: str | None) -> list[str]:
+def _expand_sources(sources: object, cwd: str | None) -> list[str]:
     """Sources with their globs expanded, where they lie: a program without a shell does not."""
     found = []
     for name in _split_texts(sources):

@@ -62,7 +62,7 @@ def list_available(ctx: MinionContext, return_yaml: bool = True, **kwargs: Any) 
     return names
 
 
-def add(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> dict[str, Any]:
+def add(ctx: MinionContext, name: str, beacon_data: object, **kwargs: Any) -> dict[str, Any]:
     """Add a beacon; one of that name must not be there.
 
     CLI Example:
@@ -90,7 +90,7 @@ def add(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> dict[
     return {"comment": f"Added beacon: {name}.", "result": True}
 
 
-def modify(ctx: MinionContext, name: str, beacon_data: Any, **kwargs: Any) -> dict[str, Any]:
+def modify(ctx: MinionContext, name: str, beacon_data: object, **kwargs: Any) -> dict[str, Any]:
     """Make a beacon another one; ``changes`` is the difference between both.
 
     CLI Example:
@@ -180,7 +180,7 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     return _switch_all(ctx, "disable", kwargs)
 
 
-def _switch_all(ctx: MinionContext, verb: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _switch_all(ctx: MinionContext, verb: str, kwargs: Mapping[str, object]) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Beacons would be {verb}d.", "result": True}
     said = _ask_minion(ctx, verb, f"beacons_{verb}d_complete")
@@ -266,24 +266,24 @@ def _list_names(ctx: MinionContext) -> list[str]:
     return list(said.get("beacons") or [])
 
 
-def _find_fault(ctx: MinionContext, name: str, data: Sequence[Mapping[str, Any]]) -> str | None:
+def _find_fault(ctx: MinionContext, name: str, data: Sequence[Mapping[str, object]]) -> str | None:
     """Why a configuration is wrong; ``None`` if it is right."""
     given = {"name": name, "beacon_data": list(data)}
     said = _ask_minion(ctx, "validate_beacon", "beacon_validation_complete", **given)
     return None if said.get("valid") else str(said.get("vcomment", "The minion does not answer."))
 
 
-def _module_of(name: str, data: Sequence[Mapping[str, Any]]) -> str:
+def _module_of(name: str, data: Sequence[Mapping[str, object]]) -> str:
     named = [part["beacon_module"] for part in data if "beacon_module" in part]
     return str(named[-1]) if named else name
 
 
-def compare(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> str:
+def compare(before: Sequence[Mapping[str, object]], after: Sequence[Mapping[str, object]]) -> str:
     """Both configurations compared line by line, as Salt shows them."""
     return "".join(difflib.unified_diff(_format_lines(before), _format_lines(after)))
 
 
-def _format_lines(data: Sequence[Mapping[str, Any]]) -> list[str]:
+def _format_lines(data: Sequence[Mapping[str, object]]) -> list[str]:
     return [f"{key}:{value}\n" for part in data for key, value in part.items()]
 
 

@@ -21,7 +21,7 @@ _MISSING = object()
 def get(
     ctx: MinionContext,
     key: str,
-    default: Any = "",
+    default: object = "",
     delimiter: str = DELIMITER,
     merge: str | None = None,
     omit_opts: bool = False,
@@ -79,7 +79,7 @@ def _flat_options(ctx: MinionContext) -> dict[str, Any]:
 def option(
     ctx: MinionContext,
     value: str,
-    default: Any = None,
+    default: object = None,
     omit_opts: bool = False,
     omit_grains: bool = False,
     omit_pillar: bool = False,
@@ -106,7 +106,7 @@ def option(
     return "" if default is None else default
 
 
-def _find_matching(places: Iterator[Mapping[str, Any]], glob: str) -> dict[str, Any]:
+def _find_matching(places: Iterator[Mapping[str, object]], glob: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for place in places:
         for name in place:
@@ -128,7 +128,7 @@ def items(ctx: MinionContext) -> dict[str, Any]:
 def merge(
     ctx: MinionContext,
     value: str,
-    default: Any = "",
+    default: object = "",
     omit_opts: bool = False,
     omit_master: bool = False,
     omit_pillar: bool = False,
@@ -172,7 +172,7 @@ def dot_vals(ctx: MinionContext, value: str) -> dict[str, Any]:
     }
 
 
-def manage_mode(mode: Any) -> str | None:
+def manage_mode(mode: object) -> str | None:
     """A file mode as four digits.
 
     CLI Example:

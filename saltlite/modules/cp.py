@@ -662,7 +662,7 @@ def _send_pieces(ctx: MinionContext, source: str, parts: list[str]) -> bool:
     return True
 
 
-def _receive_content(place: str, content: Any) -> bool:
+def _receive_content(place: str, content: object) -> bool:
     data = content if isinstance(content, bytes) else str(content).encode("utf-8", _ESCAPED)
     try:
         replace_file(Path(place), data)

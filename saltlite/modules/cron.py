@@ -48,7 +48,7 @@ def raw_cron(ctx: MinionContext, user: str) -> str:
 
 
 def get_entry(
-    ctx: MinionContext, user: str, identifier: Any = None, cmd: str | None = None
+    ctx: MinionContext, user: str, identifier: object = None, cmd: str | None = None
 ) -> dict[str, Any] | bool:
     """A job by its identifier or its command, ``False`` if there is none.
 
@@ -68,15 +68,15 @@ def get_entry(
 def set_job(
     ctx: MinionContext,
     user: str,
-    minute: Any,
-    hour: Any,
-    daymonth: Any,
-    month: Any,
-    dayweek: Any,
+    minute: object,
+    hour: object,
+    daymonth: object,
+    month: object,
+    dayweek: object,
     cmd: str,
     commented: bool = False,
-    comment: Any = None,
-    identifier: Any = None,
+    comment: object = None,
+    identifier: object = None,
 ) -> str:
     """Set a job: ``new``, ``updated``, ``present``, or what went wrong.
 
@@ -97,8 +97,8 @@ def set_special(
     special: str,
     cmd: str,
     commented: bool = False,
-    comment: Any = None,
-    identifier: Any = None,
+    comment: object = None,
+    identifier: object = None,
 ) -> str:
     """Set a job that runs at a named moment: ``@daily``, ``@reboot`` ...
 
@@ -115,8 +115,8 @@ def _set_entry(
     when: tuple[str, ...],
     cmd: str,
     commented: bool,
-    comment: Any,
-    identifier: Any,
+    comment: object,
+    identifier: object,
 ) -> str:
     wanted = CrontabJob(
         when=when,
@@ -136,7 +136,7 @@ def _set_entry(
         return _save_table(ctx, user, table, answer)
 
 
-def _read_identifier(given: Any) -> str | None:
+def _read_identifier(given: object) -> str | None:
     """As text; whatever counts as nothing but is given finds no job and is not written."""
     if given is None:
         return None
@@ -157,12 +157,12 @@ def rm_job(
     ctx: MinionContext,
     user: str,
     cmd: str,
-    minute: Any = None,
-    hour: Any = None,
-    daymonth: Any = None,
-    month: Any = None,
-    dayweek: Any = None,
-    identifier: Any = None,
+    minute: object = None,
+    hour: object = None,
+    daymonth: object = None,
+    month: object = None,
+    dayweek: object = None,
+    identifier: object = None,
 ) -> str:
     """Remove a job: ``removed``, ``absent``, or what went wrong. Times that are given must agree.
 
@@ -180,19 +180,19 @@ def rm(
     ctx: MinionContext,
     user: str,
     cmd: str,
-    minute: Any = None,
-    hour: Any = None,
-    daymonth: Any = None,
-    month: Any = None,
-    dayweek: Any = None,
-    identifier: Any = None,
+    minute: object = None,
+    hour: object = None,
+    daymonth: object = None,
+    month: object = None,
+    dayweek: object = None,
+    identifier: object = None,
 ) -> str:
     """The same as ``cron.rm_job``."""
     return rm_job(ctx, user, cmd, minute, hour, daymonth, month, dayweek, identifier)
 
 
 def rm_special(
-    ctx: MinionContext, user: str, cmd: str, special: str | None = None, identifier: Any = None
+    ctx: MinionContext, user: str, cmd: str, special: str | None = None, identifier: object = None
 ) -> str:
     """Remove a job that runs at a named moment: ``removed`` or ``absent``.
 
@@ -209,7 +209,7 @@ def _drop_entry(
     user: str,
     cmd: str,
     when: dict[int, str],
-    identifier: Any,
+    identifier: object,
     *,
     special: bool,
 ) -> str:
@@ -219,7 +219,7 @@ def _drop_entry(
         return answer if answer == "absent" else _save_table(ctx, user, table, answer)
 
 
-def set_env(ctx: MinionContext, user: str, name: str, value: Any = None) -> str:
+def set_env(ctx: MinionContext, user: str, name: str, value: object = None) -> str:
     """Set a variable for all jobs: ``new``, ``updated`` or ``present``.
 
     CLI Example:

@@ -37,7 +37,7 @@ def load(ctx: MinionContext) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def dump(ctx: MinionContext, new_data: Any) -> bool:
+def dump(ctx: MinionContext, new_data: object) -> bool:
     """Replace all values; ``False`` for what is no map.
 
     CLI Example:
@@ -56,7 +56,7 @@ def _hold_file(ctx: MinionContext) -> AbstractContextManager[None]:
     return textfile.hold(ctx, str(_data_path(ctx)))
 
 
-def _write_values(ctx: MinionContext, values: Mapping[str, Any]) -> None:
+def _write_values(ctx: MinionContext, values: Mapping[str, object]) -> None:
     make_dir(_data_path(ctx).parent)
     write_file(_data_path(ctx), json.dumps(dict(values)).encode())
 
@@ -73,7 +73,7 @@ def clear(ctx: MinionContext) -> bool:
     return True
 
 
-def update(ctx: MinionContext, key: str, value: Any) -> bool:
+def update(ctx: MinionContext, key: str, value: object) -> bool:
     """Set one value.
 
     CLI Example:
@@ -85,7 +85,7 @@ def update(ctx: MinionContext, key: str, value: Any) -> bool:
     return True
 
 
-def cas(ctx: MinionContext, key: str, value: Any, old_value: Any) -> bool:
+def cas(ctx: MinionContext, key: str, value: object, old_value: object) -> bool:
     """Set one value if it is ``old_value`` now.
 
     CLI Example:
@@ -100,7 +100,7 @@ def cas(ctx: MinionContext, key: str, value: Any, old_value: Any) -> bool:
     return True
 
 
-def pop(ctx: MinionContext, key: str, default: Any = None) -> Any:
+def pop(ctx: MinionContext, key: str, default: object = None) -> Any:
     """Remove one value and answer it.
 
     CLI Example:

@@ -49,7 +49,7 @@ def show(ctx: MinionContext, name: str) -> list[list[str]] | None:
 
 
 def set_(
-    ctx: MinionContext, package: str, question: str, type: str, value: Any, *extra: str
+    ctx: MinionContext, package: str, question: str, type: str, value: object, *extra: str
 ) -> bool:
     """Answer a question.
 
@@ -80,8 +80,8 @@ def set_template(
     ctx: MinionContext,
     path: str,
     template: str,
-    context: Mapping[str, Any] | None,
-    defaults: Mapping[str, Any] | None,
+    context: Mapping[str, object] | None,
+    defaults: Mapping[str, object] | None,
     saltenv: str = "base",
     **kwargs: Any,
 ) -> bool:

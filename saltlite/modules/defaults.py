@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core import data
 
 
-def get(ctx: MinionContext, key: str, default: Any = "") -> Any:
+def get(ctx: MinionContext, key: str, default: object = "") -> Any:
     """A value of ``defaults.yaml`` or ``defaults.json`` of a formula: ``formula:key:below``.
 
     CLI Example:
@@ -39,8 +39,8 @@ def _load_defaults(ctx: MinionContext, formula: str) -> Any:
 
 
 def merge(
-    dest: Any,
-    src: Any,
+    dest: object,
+    src: object,
     merge_lists: bool = False,
     in_place: bool = True,
     convert_none: bool = True,
@@ -59,11 +59,11 @@ def merge(
     return _update_in_place(dest, joined) if in_place else joined
 
 
-def _as_map(value: Any) -> Any:
+def _as_map(value: object) -> Any:
     return {} if value is None else value
 
 
-def _update_in_place(dest: Any, joined: dict[Any, Any]) -> Any:
+def _update_in_place(dest: object, joined: dict[Any, Any]) -> Any:
     """The caller's own map, changed: templates count on that."""
     if not isinstance(dest, dict):
         return joined
@@ -71,7 +71,7 @@ def _update_in_place(dest: Any, joined: dict[Any, Any]) -> Any:
     return dest
 
 
-def deepcopy(source: Any) -> Any:
+def deepcopy(source: object) -> Any:
     """A copy that shares nothing.
 
     CLI Example:
@@ -82,8 +82,8 @@ def deepcopy(source: Any) -> Any:
 
 
 def update(
-    dest: Any,
-    defaults: Mapping[str, Any],
+    dest: object,
+    defaults: Mapping[str, object],
     merge_lists: bool = True,
     in_place: bool = True,
     convert_none: bool = True,

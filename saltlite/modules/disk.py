@@ -64,7 +64,7 @@ def percent(ctx: MinionContext, args: str | None = None) -> dict[str, str] | str
     return found
 
 
-def _run_df(ctx: MinionContext, name: str, flags: str, args: Any) -> str:
+def _run_df(ctx: MinionContext, name: str, flags: str, args: object) -> str:
     if args and not (isinstance(args, str) and re.fullmatch(r"[a-zA-Z]+", args)):
         raise FunctionError(f"Invalid flag passed to {name}")
     return _read_output(ctx, ["df", f"-{flags}{args or ''}"])
@@ -117,7 +117,7 @@ def get_fstype_from_path(ctx: MinionContext, path: str) -> str:
     return fstype(ctx, str(mounts[place]["device"])) if place is not None else ""
 
 
-def dump(ctx: MinionContext, device: str, args: Any = None) -> dict[str, str] | bool:
+def dump(ctx: MinionContext, device: str, args: object = None) -> dict[str, str] | bool:
     """What ``blockdev`` knows of a device; ``args`` names what to tell. ``False`` if it fails.
 
     CLI Example:
@@ -186,9 +186,9 @@ def format_(
     ctx: MinionContext,
     device: str,
     fs_type: str = "ext4",
-    inode_size: Any = None,
-    lazy_itable_init: Any = None,
-    fat: Any = None,
+    inode_size: object = None,
+    lazy_itable_init: object = None,
+    fat: object = None,
     force: bool = False,
 ) -> bool:
     """Make a file system on a device; what is on it is lost.
@@ -214,7 +214,7 @@ def format_(
 
 
 def iostat(
-    ctx: MinionContext, interval: Any = 1, count: Any = 5, disks: Any = None
+    ctx: MinionContext, interval: object = 1, count: object = 5, disks: object = None
 ) -> dict[str, dict[str, float]]:
     """The mean of some reports on the traffic of disks, ``interval`` seconds apart.
 
@@ -249,7 +249,7 @@ def smart_attributes(
     }
 
 
-def _parse_numbers(given: Any) -> list[int] | None:
+def _parse_numbers(given: object) -> list[int] | None:
     if not given:
         return None
     listed = given if isinstance(given, (list, tuple)) else str(given).split(",")

@@ -45,7 +45,7 @@ def hosts_append(
     ctx: MinionContext,
     hostsfile: str = HOSTS,
     ip_addr: str | None = None,
-    entries: Any = None,
+    entries: object = None,
 ) -> str:
     """Add a line for an address with those of the names that it does not have yet.
 
@@ -67,7 +67,7 @@ def hosts_append(
     return f"The following line was added to {hostsfile}:\n{line}"
 
 
-def hosts_remove(ctx: MinionContext, hostsfile: str = HOSTS, entries: Any = None) -> None:
+def hosts_remove(ctx: MinionContext, hostsfile: str = HOSTS, entries: object = None) -> None:
     """Take names out of a hosts file, and lines that have no other.
 
     CLI Example:
@@ -109,7 +109,7 @@ def _write_hosts(path: str, text: str) -> None:
     rewrite(Path(path), text.encode())
 
 
-def check_ip(ip_addr: Any) -> bool:
+def check_ip(ip_addr: object) -> bool:
     """Whether a text is an address.
 
     CLI Example:

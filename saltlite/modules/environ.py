@@ -10,7 +10,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 
-def setval(key: Any, val: Any, false_unsets: bool = False, permanent: bool = False) -> Any:
+def setval(key: object, val: object, false_unsets: bool = False, permanent: bool = False) -> Any:
     """Set one variable; ``False`` empties it, or removes it with ``false_unsets``.
 
     Answers the value, ``None`` for one removed, ``False`` if it cannot be set.
@@ -34,7 +34,7 @@ def setval(key: Any, val: Any, false_unsets: bool = False, permanent: bool = Fal
 
 
 def setenv(
-    environ: Any,
+    environ: object,
     false_unsets: bool = False,
     clear_all: bool = False,
     update_minion: bool = False,
@@ -61,7 +61,7 @@ def setenv(
     return done
 
 
-def get(key: Any, default: Any = "") -> Any:
+def get(key: object, default: object = "") -> Any:
     """One variable.
 
     CLI Example:
@@ -74,7 +74,7 @@ def get(key: Any, default: Any = "") -> Any:
     return os.environ.get(key, default)
 
 
-def has_value(key: Any, value: Any = None) -> bool:
+def has_value(key: object, value: object = None) -> bool:
     """Whether a variable is set, and to this value if one is given.
 
     CLI Example:
@@ -86,7 +86,7 @@ def has_value(key: Any, value: Any = None) -> bool:
     return value is None or os.environ[key] == value
 
 
-def item(keys: Any, default: Any = "") -> dict[str, Any]:
+def item(keys: object, default: object = "") -> dict[str, Any]:
     """One variable or several, as a map.
 
     CLI Example:

@@ -14,7 +14,7 @@ from saltlite.core.messages import event_refusal
 log = logging.getLogger(__name__)
 
 
-def fire(ctx: MinionContext, data: Any, tag: str) -> bool:
+def fire(ctx: MinionContext, data: object, tag: str) -> bool:
     """Fire an event on the minion's own bus; ``False`` without one, and for data that are no map.
 
     CLI Example:
@@ -52,11 +52,11 @@ def fire_master(
 def send(
     ctx: MinionContext,
     tag: str,
-    data: Any = None,
-    preload: Mapping[str, Any] | None = None,
-    with_env: Any = False,
-    with_grains: Any = False,
-    with_pillar: Any = False,
+    data: object = None,
+    preload: Mapping[str, object] | None = None,
+    with_env: object = False,
+    with_grains: object = False,
+    with_pillar: object = False,
     with_env_opts: bool = False,
     **kwargs: Any,
 ) -> bool:
@@ -89,11 +89,11 @@ def send(
     return fire_master(ctx, body, tag, preload)
 
 
-def _pick_values(source: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
+def _pick_values(source: Mapping[str, object], wanted: object) -> dict[str, Any]:
     if isinstance(wanted, (list, tuple)):
         return {str(name): source.get(str(name), "") for name in wanted}
     return dict(source)
 
 
-def _as_map(data: Any) -> dict[str, Any]:
+def _as_map(data: object) -> dict[str, Any]:
     return dict(data) if isinstance(data, Mapping) else {"data": data}

@@ -240,8 +240,8 @@ def list_port_fwd(ctx: MinionContext, zone: str, permanent: bool = True) -> list
 def add_port_fwd(
     ctx: MinionContext,
     zone: str,
-    src: Any,
-    dest: Any,
+    src: object,
+    dest: object,
     proto: str = "tcp",
     dstaddr: str = "",
     permanent: bool = True,
@@ -261,8 +261,8 @@ def add_port_fwd(
 def remove_port_fwd(
     ctx: MinionContext,
     zone: str,
-    src: Any,
-    dest: Any,
+    src: object,
+    dest: object,
     proto: str = "tcp",
     dstaddr: str = "",
     permanent: bool = True,

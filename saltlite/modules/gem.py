@@ -47,11 +47,11 @@ def _split_names(gems: Any) -> list[str]:
 
 def install(
     ctx: MinionContext,
-    gems: Any,
+    gems: object,
     ruby: str | None = None,
     gem_bin: str | None = None,
     runas: str | None = None,
-    version: Any = None,
+    version: object = None,
     rdoc: bool = False,
     ri: bool = False,
     pre_releases: bool = False,
@@ -81,7 +81,7 @@ def install(
 
 def uninstall(
     ctx: MinionContext,
-    gems: Any,
+    gems: object,
     ruby: str | None = None,
     runas: str | None = None,
     gem_bin: str | None = None,
@@ -97,7 +97,7 @@ def uninstall(
 
 def update(
     ctx: MinionContext,
-    gems: Any,
+    gems: object,
     ruby: str | None = None,
     runas: str | None = None,
     gem_bin: str | None = None,

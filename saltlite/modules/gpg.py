@@ -138,7 +138,7 @@ def create_key(
     name_email: str | None = None,
     subkey_type: str | None = None,
     subkey_length: int | None = None,
-    expire_date: Any = None,
+    expire_date: object = None,
     use_passphrase: bool = False,
     user: str | None = None,
     gnupghome: str | None = None,
@@ -248,7 +248,7 @@ def _count_imports(answer: GpgOutput) -> _Counts:
 
 def export_key(
     ctx: MinionContext,
-    keyids: Any = None,
+    keyids: object = None,
     secret: bool = False,
     user: str | None = None,
     gnupghome: str | None = None,
@@ -302,7 +302,7 @@ def _list_names(given: Any) -> list[str]:
 def receive_keys(
     ctx: MinionContext,
     keyserver: str | None = None,
-    keys: Any = None,
+    keys: object = None,
     user: str | None = None,
     gnupghome: str | None = None,
 ) -> dict[str, Any]:
@@ -463,11 +463,11 @@ def verify(
 def encrypt(
     ctx: MinionContext,
     user: str | None = None,
-    recipients: Any = None,
+    recipients: object = None,
     text: str | None = None,
     filename: str | None = None,
     output: str | None = None,
-    sign: Any = None,
+    sign: object = None,
     use_passphrase: bool = False,
     always_trust: bool = False,
     gnupghome: str | None = None,

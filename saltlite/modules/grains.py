@@ -65,7 +65,7 @@ def item(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
     return _sanitize_grains(found) if kwargs.get("sanitize") else found
 
 
-def _sanitize_grains(grains: Mapping[str, Any]) -> dict[str, Any]:
+def _sanitize_grains(grains: Mapping[str, object]) -> dict[str, Any]:
     hidden = {
         name: _SANITIZED[name] for name, value in grains.items() if name in _SANITIZED and value
     }
@@ -78,7 +78,7 @@ def _sanitize_grains(grains: Mapping[str, Any]) -> dict[str, Any]:
 def get(
     ctx: MinionContext,
     key: str,
-    default: Any = "",
+    default: object = "",
     delimiter: str = DELIMITER,
     ordered: bool = True,
 ) -> Any:
@@ -94,7 +94,7 @@ def get(
 def fetch(
     ctx: MinionContext,
     key: str,
-    default: Any = "",
+    default: object = "",
     delimiter: str = DELIMITER,
     ordered: bool = True,
 ) -> Any:
@@ -122,7 +122,7 @@ def has_value(ctx: MinionContext, key: str) -> bool:
     return traverse(ctx.grains, key, False) is not False
 
 
-def equals(ctx: MinionContext, key: str, value: Any) -> bool:
+def equals(ctx: MinionContext, key: str, value: object) -> bool:
     """Whether a grain has this value; compared as text. One that is not there is empty.
 
     CLI Example:
@@ -136,7 +136,7 @@ def filter_by(
     ctx: MinionContext,
     lookup_dict: Mapping[Any, Any],
     grain: str = "os_family",
-    merge: Mapping[str, Any] | None = None,
+    merge: Mapping[str, object] | None = None,
     default: str = "default",
     base: str | None = None,
 ) -> Any:
@@ -155,7 +155,11 @@ def filter_by(
 
 
 def setval(
-    ctx: MinionContext, key: str, val: Any, destructive: bool = False, refresh_pillar: bool = True
+    ctx: MinionContext,
+    key: str,
+    val: object,
+    destructive: bool = False,
+    refresh_pillar: bool = True,
 ) -> dict[str, Any]:
     """Set one grain, whatever it was; with ``destructive`` ``None`` removes it.
 
@@ -168,7 +172,7 @@ def setval(
 
 def setvals(
     ctx: MinionContext,
-    grains: Mapping[str, Any],
+    grains: Mapping[str, object],
     destructive: bool = False,
     refresh_pillar: bool = True,
 ) -> dict[str, Any]:
@@ -212,7 +216,7 @@ def update(
 
 
 def _set_in(
-    places: tuple[dict[str, Any], ...], values: Mapping[str, Any], destructive: bool
+    places: tuple[dict[str, Any], ...], values: Mapping[str, object], destructive: bool
 ) -> None:
     for name, value in values.items():
         for place in places:
@@ -240,7 +244,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     return dict(grains)
 
 
-def _write_file(path: Path, grains: Mapping[str, Any]) -> None:
+def _write_file(path: Path, grains: Mapping[str, object]) -> None:
     from saltlite.config.yaml import dump
 
     try:
@@ -261,7 +265,7 @@ def _refresh_grains(ctx: MinionContext, refresh_pillar: bool) -> None:
 
 
 def append(
-    ctx: MinionContext, key: str, val: Any, convert: bool = False, delimiter: str = DELIMITER
+    ctx: MinionContext, key: str, val: object, convert: bool = False, delimiter: str = DELIMITER
 ) -> Any:
     """Append to a grain that is a list; with ``convert`` another value becomes one first.
 
@@ -272,7 +276,7 @@ def append(
     return _change_list(ctx, key, delimiter, lambda found: _append_value(found, key, val, convert))
 
 
-def _append_value(found: Any, key: str, val: Any, convert: bool) -> list[Any] | str:
+def _append_value(found: object, key: str, val: object, convert: bool) -> list[Any] | str:
     if convert and not isinstance(found, list):
         found = [] if found is None else [found]
     if not isinstance(found, list):
@@ -282,7 +286,7 @@ def _append_value(found: Any, key: str, val: Any, convert: bool) -> list[Any] | 
     return [*found, *val] if isinstance(val, list) else [*found, val]
 
 
-def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -> Any:
+def remove(ctx: MinionContext, key: str, val: object, delimiter: str = DELIMITER) -> Any:
     """Remove a value from a grain that is a list.
 
     CLI Example:
@@ -292,7 +296,7 @@ def remove(ctx: MinionContext, key: str, val: Any, delimiter: str = DELIMITER) -
     return _change_list(ctx, key, delimiter, lambda found: _remove_value(found, key, val))
 
 
-def _remove_value(found: Any, key: str, val: Any) -> list[Any] | str:
+def _remove_value(found: object, key: str, val: object) -> list[Any] | str:
     if not isinstance(found, list):
         return f"The key {key} is not a valid list"
     if val not in found:
@@ -306,7 +310,7 @@ def _change_list(
 ) -> Any:
     """Set the list that is made of what is there; or the text that says why there is none."""
 
-    def work(now: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+    def work(now: Mapping[str, object]) -> tuple[Any, dict[str, Any] | None]:
         values = change(traverse(now, key, [], delimiter))
         if isinstance(values, str):
             return values, None
@@ -316,7 +320,9 @@ def _change_list(
     return update(ctx, work)
 
 
-def _with_below(grains: Mapping[str, Any], key: str, value: Any, delimiter: str) -> dict[str, Any]:
+def _with_below(
+    grains: Mapping[str, object], key: str, value: object, delimiter: str
+) -> dict[str, Any]:
     """The top grain with a value below ``a:b:c``; what is on the way and no map becomes one."""
     top, *way = key.split(delimiter)
     if not way:
@@ -329,7 +335,7 @@ def _with_below(grains: Mapping[str, Any], key: str, value: Any, delimiter: str)
     return {top: whole}
 
 
-def _as_map(value: Any) -> dict[Any, Any]:
+def _as_map(value: object) -> dict[Any, Any]:
     return value if isinstance(value, dict) else {}
 
 
@@ -358,7 +364,7 @@ def delkey(ctx: MinionContext, key: str, force: bool = False) -> dict[str, Any]:
 def set_(
     ctx: MinionContext,
     key: str,
-    val: Any = "",
+    val: object = "",
     force: bool = False,
     destructive: bool = False,
     delimiter: str = DELIMITER,
@@ -370,7 +376,7 @@ def set_(
         salt '*' grains.set 'apps:myApp:port' 2209
     """
 
-    def work(now: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    def work(now: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any] | None]:
         found = traverse(now, key, _MISSING, delimiter)
         if found is not _MISSING and found == val and not (val is None and destructive):
             return _build_outcome("Grain is already set", {}), None
@@ -387,7 +393,7 @@ def _build_outcome(comment: str, changes: dict[str, Any], *, result: bool = True
     return {"comment": comment, "changes": changes, "result": result}
 
 
-def refusal(grains: Mapping[str, Any], key: str, val: Any, delimiter: str = DELIMITER) -> str:
+def refusal(grains: Mapping[str, object], key: str, val: object, delimiter: str = DELIMITER) -> str:
     """Why a grain takes a value by ``force`` only; empty if nothing is lost by it."""
     found = traverse(grains, key, None, delimiter)
     if isinstance(found, (dict, list)):
@@ -406,7 +412,7 @@ def refusal(grains: Mapping[str, Any], key: str, val: Any, delimiter: str = DELI
 
 
 def _change_nested(
-    grains: Mapping[str, Any], key: str, val: Any, delimiter: str, destructive: bool
+    grains: Mapping[str, object], key: str, val: object, delimiter: str, destructive: bool
 ) -> tuple[str, Any]:
     """The top grain and its new value, for a value somewhere below it."""
     while delimiter in key:
@@ -421,7 +427,7 @@ def _change_nested(
     return key, val
 
 
-def _into_list(around: list[Any], key: str, val: Any) -> list[Any]:
+def _into_list(around: list[Any], key: str, val: object) -> list[Any]:
     """A list with ``{key: val}`` in place of the key or in the map that has it, else at its end."""
     for at, each in enumerate(around):
         if isinstance(each, dict) and key in each:
@@ -433,7 +439,7 @@ def _into_list(around: list[Any], key: str, val: Any) -> list[Any]:
     return [*around, {key: val}]
 
 
-def _into_map(around: dict[Any, Any], key: str, val: Any, destructive: bool) -> dict[Any, Any]:
+def _into_map(around: dict[Any, Any], key: str, val: object, destructive: bool) -> dict[Any, Any]:
     if val is None and destructive:
         around.pop(key, None)
     else:

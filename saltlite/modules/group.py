@@ -14,7 +14,7 @@ from saltlite.providers.command import CommandOptions
 def add(
     ctx: MinionContext,
     name: str,
-    gid: Any = None,
+    gid: object = None,
     system: bool = False,
     root: str | None = None,
     non_unique: bool = False,
@@ -65,7 +65,7 @@ def getent(
 def chgid(
     ctx: MinionContext,
     name: str,
-    gid: Any,
+    gid: object,
     root: str | None = None,
     non_unique: bool = False,
 ) -> bool:

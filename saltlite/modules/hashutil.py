@@ -14,7 +14,7 @@ from saltlite.errors import FunctionError
 _KNOWN = ("md5", "sha256", "sha512")
 
 
-def digest(instr: Any, checksum: str = "md5") -> str:
+def digest(instr: object, checksum: str = "md5") -> str:
     """The digest of a text: md5, sha256 or sha512.
 
     CLI Example:
@@ -43,7 +43,7 @@ def _read_content(path: str) -> bytes:
         return file.read()
 
 
-def md5_digest(instr: Any) -> str:
+def md5_digest(instr: object) -> str:
     """The MD5 digest of a text.
 
     CLI Example:
@@ -53,7 +53,7 @@ def md5_digest(instr: Any) -> str:
     return digests.digest(instr, "md5")
 
 
-def sha256_digest(instr: Any) -> str:
+def sha256_digest(instr: object) -> str:
     """The SHA-256 digest of a text.
 
     CLI Example:
@@ -63,7 +63,7 @@ def sha256_digest(instr: Any) -> str:
     return digests.digest(instr, "sha256")
 
 
-def sha512_digest(instr: Any) -> str:
+def sha512_digest(instr: object) -> str:
     """The SHA-512 digest of a text.
 
     CLI Example:
@@ -73,7 +73,7 @@ def sha512_digest(instr: Any) -> str:
     return digests.digest(instr, "sha512")
 
 
-def base64_b64encode(instr: Any) -> str:
+def base64_b64encode(instr: object) -> str:
     """Base64 on one line.
 
     CLI Example:
@@ -83,7 +83,7 @@ def base64_b64encode(instr: Any) -> str:
     return digests.base64_encode(instr)
 
 
-def base64_b64decode(instr: Any) -> Any:
+def base64_b64decode(instr: object) -> Any:
     """What base64 stands for.
 
     CLI Example:
@@ -93,7 +93,7 @@ def base64_b64decode(instr: Any) -> Any:
     return digests.base64_decode(instr)
 
 
-def base64_encodestring(instr: Any) -> str:
+def base64_encodestring(instr: object) -> str:
     """Base64 in lines of 76 characters.
 
     CLI Example:
@@ -103,7 +103,7 @@ def base64_encodestring(instr: Any) -> str:
     return base64.encodebytes(digests.as_bytes(instr)).decode()
 
 
-def base64_decodestring(instr: Any) -> Any:
+def base64_decodestring(instr: object) -> Any:
     """What base64 in lines stands for.
 
     CLI Example:
@@ -123,7 +123,7 @@ def base64_encodefile(fname: str) -> str:
     return base64.encodebytes(_read_content(fname)).decode()
 
 
-def base64_decodefile(instr: Any, outfile: str) -> bool:
+def base64_decodefile(instr: object, outfile: str) -> bool:
     """Write what base64 stands for to a file.
 
     CLI Example:
@@ -143,7 +143,7 @@ def _choose_mode(path: str) -> int:
         return 0o644
 
 
-def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
+def hmac_signature(string: object, shared_secret: object, challenge_hmac: object) -> bool:
     """Whether a challenge is the base64 of the HMAC-SHA256 of a text.
 
     CLI Example:
@@ -153,7 +153,7 @@ def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool
     return digests.hmac_matches(string, shared_secret, challenge_hmac)
 
 
-def hmac_compute(string: Any, shared_secret: Any) -> str:
+def hmac_compute(string: object, shared_secret: object) -> str:
     """The HMAC-SHA256 of a text.
 
     CLI Example:
@@ -163,7 +163,7 @@ def hmac_compute(string: Any, shared_secret: Any) -> str:
     return digests.hmac_compute(string, shared_secret)
 
 
-def github_signature(string: Any, shared_secret: Any, challenge_hmac: str) -> bool:
+def github_signature(string: object, shared_secret: object, challenge_hmac: str) -> bool:
     """Whether a challenge is GitHub's signature of a text.
 
     CLI Example:

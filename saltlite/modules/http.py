@@ -116,7 +116,7 @@ def _with_query(url: str, params: Any) -> str:
     return f"{url}{'&' if '?' in url else '?'}{text}"
 
 
-def _read_credentials(options: Mapping[str, Any]) -> Any:
+def _read_credentials(options: Mapping[str, object]) -> Any:
     from saltlite.providers.web import Credentials
 
     auth = options.get("auth")

@@ -15,7 +15,7 @@ from saltlite.providers.ini.document import Document, Section
 def set_option(
     ctx: MinionContext,
     file_name: str,
-    sections: Mapping[str, Any] | None = None,
+    sections: Mapping[str, object] | None = None,
     separator: str = "=",
     encoding: str | None = None,
     no_spaces: bool = False,

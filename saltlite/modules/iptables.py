@@ -38,8 +38,8 @@ def build_rule(
     table: str = "filter",
     chain: str | None = None,
     command: str | None = None,
-    position: Any = "",
-    full: Any = None,
+    position: object = "",
+    full: object = None,
     family: str = "ipv4",
     **kwargs: Any,
 ) -> str:
@@ -247,7 +247,7 @@ def insert(
     ctx: MinionContext,
     table: str = "filter",
     chain: str | None = None,
-    position: Any = None,
+    position: object = None,
     rule: str | None = None,
     family: str = "ipv4",
 ) -> bool | str:
@@ -280,7 +280,7 @@ def delete(
     ctx: MinionContext,
     table: str,
     chain: str | None = None,
-    position: Any = None,
+    position: object = None,
     rule: str | None = None,
     family: str = "ipv4",
 ) -> str:

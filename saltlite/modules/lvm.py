@@ -79,7 +79,7 @@ def lvdisplay(
 
 
 def pvcreate(
-    ctx: MinionContext, devices: Any, override: bool = True, force: bool = True, **kwargs: Any
+    ctx: MinionContext, devices: object, override: bool = True, force: bool = True, **kwargs: Any
 ) -> bool | str:
     """Make devices physical volumes; ``override``: those that are ones already are left.
 
@@ -107,7 +107,7 @@ def pvcreate(
 
 
 def pvremove(
-    ctx: MinionContext, devices: Any, override: bool = True, force: bool = True
+    ctx: MinionContext, devices: object, override: bool = True, force: bool = True
 ) -> bool | str:
     """Take from devices what makes them physical volumes; ``override``: others are left.
 
@@ -119,7 +119,7 @@ def pvremove(
 
 
 def pvresize(
-    ctx: MinionContext, devices: Any, override: bool = True, force: bool = True
+    ctx: MinionContext, devices: object, override: bool = True, force: bool = True
 ) -> bool | str:
     """Let physical volumes fill their devices.
 
@@ -131,7 +131,7 @@ def pvresize(
 
 
 def _on_volumes(
-    ctx: MinionContext, program: str, devices: Any, *, override: bool, force: bool
+    ctx: MinionContext, program: str, devices: object, *, override: bool, force: bool
 ) -> bool | str:
     """Run a program on those of the devices that are physical volumes; what is wrong, if it is."""
     there = []
@@ -147,7 +147,7 @@ def _on_volumes(
 
 
 def vgcreate(
-    ctx: MinionContext, vgname: str, devices: Any, force: bool = False, **kwargs: Any
+    ctx: MinionContext, vgname: str, devices: object, force: bool = False, **kwargs: Any
 ) -> dict[str, Any] | str:
     """Make a group of devices.
 
@@ -165,7 +165,7 @@ def vgcreate(
 
 
 def vgextend(
-    ctx: MinionContext, vgname: str, devices: Any, force: bool = False
+    ctx: MinionContext, vgname: str, devices: object, force: bool = False
 ) -> dict[str, Any] | str:
     """Add devices to a group.
 
@@ -194,8 +194,8 @@ def lvcreate(
     ctx: MinionContext,
     lvname: str,
     vgname: str,
-    size: Any = None,
-    extents: Any = None,
+    size: object = None,
+    extents: object = None,
     snapshot: str | None = None,
     pv: str | None = None,
     thinvolume: bool = False,
@@ -248,9 +248,9 @@ def lvremove(ctx: MinionContext, lvname: str, vgname: str, force: bool = True) -
 
 def lvresize(
     ctx: MinionContext,
-    size: Any = None,
+    size: object = None,
     lvpath: str | None = None,
-    extents: Any = None,
+    extents: object = None,
     force: bool = False,
     resizefs: bool = False,
 ) -> dict[str, str]:
@@ -266,9 +266,9 @@ def lvresize(
 
 def lvextend(
     ctx: MinionContext,
-    size: Any = None,
+    size: object = None,
     lvpath: str | None = None,
-    extents: Any = None,
+    extents: object = None,
     force: bool = False,
     resizefs: bool = False,
 ) -> dict[str, str]:
@@ -285,9 +285,9 @@ def _resize_volume(
     ctx: MinionContext,
     program: str,
     forced: str,
-    size: Any,
+    size: object,
     lvpath: str | None,
-    extents: Any,
+    extents: object,
     force: bool,
     resizefs: bool,
 ) -> dict[str, str]:

@@ -48,7 +48,7 @@ def pcre(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
     return _is_match(ctx, tgt, "pcre", minion_id)
 
 
-def list_(ctx: MinionContext, tgt: Any, minion_id: str | None = None) -> bool:
+def list_(ctx: MinionContext, tgt: object, minion_id: str | None = None) -> bool:
     """Whether the id is in a list.
 
     CLI Example:
@@ -120,10 +120,10 @@ def data(tgt: str) -> bool:
 
 def filter_by(
     ctx: MinionContext,
-    lookup: Mapping[str, Any],
+    lookup: Mapping[str, object],
     tgt_type: str = "compound",
     minion_id: str | None = None,
-    merge: Mapping[str, Any] | None = None,
+    merge: Mapping[str, object] | None = None,
     merge_lists: bool = False,
     default: str = "default",
 ) -> Any:
@@ -168,7 +168,7 @@ def ifelse(
     *args: Any,
     tgt_type: str = "compound",
     minion_id: str | None = None,
-    merge: Mapping[str, Any] | None = None,
+    merge: Mapping[str, object] | None = None,
     merge_lists: bool = False,
 ) -> Any:
     """Pairs of target and value, then a value for the case that none fits.
@@ -189,7 +189,7 @@ def ifelse(
 
 def _is_match(
     ctx: MinionContext,
-    tgt: Any,
+    tgt: object,
     tgt_type: str,
     minion_id: str | None,
     delimiter: str = DELIMITER,

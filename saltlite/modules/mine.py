@@ -19,7 +19,7 @@ STORE = "mine_cache"
 """Where the mine of a minion without a master is, in the minion's data store."""
 
 
-def update(ctx: MinionContext, clear: bool = False, mine_functions: Any = None) -> Any:
+def update(ctx: MinionContext, clear: bool = False, mine_functions: object = None) -> Any:
     """Run the mine functions and send what they return to the master; nothing without any.
 
     clear : False
@@ -163,7 +163,7 @@ def _call_entry(ctx: MinionContext, entry: MineEntry) -> Any:
     return ctx.functions.call(entry.fun, *entry.arg, **entry.kwarg)
 
 
-def _store_data(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> Any:
+def _store_data(ctx: MinionContext, data: Mapping[str, object], *, clear: bool) -> Any:
     if ctx.master is not None:
         try:
             load = mine_load(data, clear=bool(clear))
@@ -175,7 +175,7 @@ def _store_data(ctx: MinionContext, data: Mapping[str, Any], *, clear: bool) -> 
     return ctx.functions.call("data.update", STORE, {**before, **data})
 
 
-def _read_own_mine(ctx: MinionContext, tgt: Any, fun: Any, tgt_type: str) -> dict[str, Any]:
+def _read_own_mine(ctx: MinionContext, tgt: Any, fun: object, tgt_type: str) -> dict[str, Any]:
     """Without a master a minion reads its own mine only."""
     own = ctx.config.identity.id
     try:
@@ -201,7 +201,7 @@ def _split_functions(fun: Any) -> list[str]:
     return [one.strip() for one in fun.split(",")] if isinstance(fun, str) else list(fun)
 
 
-def _drop_minion(values: Any, minion: str) -> Any:
+def _drop_minion(values: object, minion: str) -> Any:
     if not isinstance(values, Mapping):
         return values
     return {name: value for name, value in values.items() if name != minion}

@@ -115,12 +115,12 @@ def set_fstab(
     name: str,
     device: str,
     fstype: str,
-    opts: Any = "defaults",
-    dump: Any = 0,
-    pass_num: Any = 0,
+    opts: object = "defaults",
+    dump: object = 0,
+    pass_num: object = 0,
     config: str = "/etc/fstab",
     test: bool = False,
-    match_on: Any = "auto",
+    match_on: object = "auto",
     not_change: bool = False,
     **kwargs: Any,
 ) -> str:
@@ -175,10 +175,10 @@ def rm_fstab(ctx: MinionContext, name: str, device: str | None, config: str = "/
 def mount(
     ctx: MinionContext,
     name: str,
-    device: Any = False,
+    device: object = False,
     mkmnt: bool = False,
     fstype: str = "",
-    opts: Any = "defaults",
+    opts: object = "defaults",
     user: str | None = None,
     util: str = "mount",
 ) -> bool | str:
@@ -206,10 +206,10 @@ def mount(
 def remount(
     ctx: MinionContext,
     name: str,
-    device: Any,
+    device: object,
     mkmnt: bool = False,
     fstype: str = "",
-    opts: Any = "defaults",
+    opts: object = "defaults",
     user: str | None = None,
 ) -> bool | str:
     """Mount something again, with other options; mounts it if it is not mounted.
@@ -250,7 +250,7 @@ def umount(
     return _run_command(ctx, ["umount", *["-l"] * bool(lazy), name], user)
 
 
-def _options_text(opts: Any) -> str:
+def _options_text(opts: object) -> str:
     words = opts if isinstance(opts, (list, tuple)) else str(opts).split(",")
     return ",".join(word.strip() for word in map(str, words) if word.strip())
 
@@ -277,7 +277,7 @@ def swaps(ctx: MinionContext) -> dict[str, dict[str, str]]:
     return mounted.parse_swaps(ctx.host.read_text(mounted.SWAPS) or "")
 
 
-def swapon(ctx: MinionContext, name: str, priority: Any = None) -> dict[str, Any]:
+def swapon(ctx: MinionContext, name: str, priority: object = None) -> dict[str, Any]:
     """Swap to a device or file; empty if that cannot be done.
 
     CLI Example:
@@ -317,7 +317,7 @@ def read_mount_cache(ctx: MinionContext, name: str) -> dict[str, Any]:
 
 
 def write_mount_cache(
-    ctx: MinionContext, real_name: str, device: str, mkmnt: bool, fstype: str, mount_opts: Any
+    ctx: MinionContext, real_name: str, device: str, mkmnt: bool, fstype: str, mount_opts: object
 ) -> bool:
     """Note with which options a place was mounted.
 

@@ -350,7 +350,7 @@ def grant_add(
     host: str = "localhost",
     grant_option: bool = False,
     escape: bool = True,
-    ssl_option: Any = False,
+    ssl_option: object = False,
     **connection: Any,
 ) -> bool:
     """Grant privileges; whether that was done.

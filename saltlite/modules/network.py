@@ -160,7 +160,7 @@ def ipaddrs6(
 
 
 def _list_addresses(
-    ctx: MinionContext, interface: Any, cidr: str | None, version: int, include_loopback: bool
+    ctx: MinionContext, interface: object, cidr: str | None, version: int, include_loopback: bool
 ) -> list[ifaces.Address]:
     found = ifaces.addresses(
         interfaces(ctx), _list_names(interface), version=version, include_loopback=include_loopback
@@ -211,7 +211,7 @@ def ip_networks6(
     return _list_networks(ctx, interface, 6, include_loopback, verbose)
 
 
-def subnets(ctx: MinionContext, interfaces: Any = None) -> list[str] | dict[str, dict[str, Any]]:
+def subnets(ctx: MinionContext, interfaces: object = None) -> list[str] | dict[str, dict[str, Any]]:
     """The IPv4 networks this machine is in.
 
     CLI Example:
@@ -232,7 +232,7 @@ def subnets6(ctx: MinionContext) -> list[str] | dict[str, dict[str, Any]]:
 
 
 def _list_networks(
-    ctx: MinionContext, interface: Any, version: int, include_loopback: bool, verbose: bool
+    ctx: MinionContext, interface: object, version: int, include_loopback: bool, verbose: bool
 ) -> list[str] | dict[str, dict[str, Any]]:
     found = ifaces.networks(
         interfaces(ctx), _list_names(interface), version=version, include_loopback=include_loopback
@@ -547,7 +547,7 @@ def active_tcp(ctx: MinionContext) -> dict[int, dict[str, Any]]:
 
 
 def ping(
-    ctx: MinionContext, host: str, timeout: Any = False, return_boolean: bool = False
+    ctx: MinionContext, host: str, timeout: object = False, return_boolean: bool = False
 ) -> str | bool:
     """Ping a host four times; ``timeout`` in seconds for each answer.
 
@@ -597,7 +597,7 @@ def _clean_host(host: str) -> str:
     return str(host).lstrip("-")
 
 
-def connect(ctx: MinionContext, host: str, port: Any = None, **kwargs: Any) -> dict[str, Any]:
+def connect(ctx: MinionContext, host: str, port: object = None, **kwargs: Any) -> dict[str, Any]:
     """Whether a port of another machine can be reached, by ``tcp`` or ``udp``.
 
     ``proto`` is one of the two, ``timeout`` in seconds (5), ``family`` is ``ipv4`` or ``ipv6``.
@@ -624,7 +624,7 @@ def connect(ctx: MinionContext, host: str, port: Any = None, **kwargs: Any) -> d
 
 
 def _resolve_address(
-    host: str, port: Any, family: Any, *, datagram: bool
+    host: str, port: Any, family: object, *, datagram: bool
 ) -> tuple[int, Any] | None:
     families = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
     try:

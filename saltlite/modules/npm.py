@@ -22,7 +22,7 @@ def _run_npm(
     words: Sequence[str],
     cwd: str | None = None,
     runas: str | None = None,
-    env: Any = None,
+    env: object = None,
 ) -> command.Outcome:
     if ctx.host.which("npm") is None:
         raise FunctionError("'npm' is not available: it is not in the search path")
@@ -40,7 +40,7 @@ def install(
     dir: str | None = None,
     runas: str | None = None,
     registry: str | None = None,
-    env: Any = None,
+    env: object = None,
     dry_run: bool = False,
     silent: bool = True,
 ) -> Any:
@@ -64,7 +64,7 @@ def uninstall(
     pkg: str,
     dir: str | None = None,
     runas: str | None = None,
-    env: Any = None,
+    env: object = None,
 ) -> bool:
     """Remove a package; whether npm could.
 
@@ -81,8 +81,8 @@ def list_(
     pkg: str | None = None,
     dir: str | None = None,
     runas: str | None = None,
-    env: Any = None,
-    depth: Any = None,
+    env: object = None,
+    depth: object = None,
 ) -> dict[str, dict[str, Any]]:
     """The installed packages by name, each as npm describes it.
 
@@ -101,7 +101,7 @@ def cache_clean(
     ctx: MinionContext,
     path: str | None = None,
     runas: str | None = None,
-    env: Any = None,
+    env: object = None,
     force: bool = False,
 ) -> bool:
     """Empty npm's cache, or take ``path`` out of it; whether npm could.
@@ -115,7 +115,7 @@ def cache_clean(
 
 
 def cache_list(
-    ctx: MinionContext, path: str | None = None, runas: str | None = None, env: Any = None
+    ctx: MinionContext, path: str | None = None, runas: str | None = None, env: object = None
 ) -> str:
     """What is in npm's cache.
 
@@ -129,7 +129,7 @@ def cache_list(
     return done.stdout
 
 
-def cache_path(ctx: MinionContext, runas: str | None = None, env: Any = None) -> str:
+def cache_path(ctx: MinionContext, runas: str | None = None, env: object = None) -> str:
     """Where npm's cache is.
 
     CLI Example:

@@ -25,7 +25,7 @@ _NOTHING = object()
 def get(
     ctx: MinionContext,
     key: str,
-    default: Any = _NOT_GIVEN,
+    default: object = _NOT_GIVEN,
     merge: bool = False,
     merge_nested_lists: bool | None = None,
     delimiter: str = DELIMITER,
@@ -56,7 +56,7 @@ def get(
     return _merge_default(default if is_given else "", found, merge_lists=merge_nested_lists)
 
 
-def _merge_default(default: Any, found: Any, *, merge_lists: bool) -> Any:
+def _merge_default(default: object, found: object, *, merge_lists: bool) -> Any:
     if isinstance(default, Mapping) and isinstance(found, Mapping):
         return nested.merge(default, found, merge_lists=merge_lists)
     if isinstance(default, list) and isinstance(found, list):
@@ -92,7 +92,7 @@ def items(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def ext(
-    ctx: MinionContext, external: Mapping[str, Any], pillar: Mapping[str, Any] | None = None
+    ctx: MinionContext, external: Mapping[str, object], pillar: Mapping[str, object] | None = None
 ) -> dict[str, Any]:
     """The pillar with what one more outer source says, if the master has it for being asked so.
 
@@ -202,7 +202,7 @@ def obfuscate(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
     return _type_names(item(ctx, *args, **kwargs) if args else items(ctx, **kwargs))
 
 
-def _type_names(value: Any) -> Any:
+def _type_names(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _type_names(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -214,7 +214,7 @@ def filter_by(
     ctx: MinionContext,
     lookup_dict: Mapping[Any, Any],
     pillar: str,
-    merge: Mapping[str, Any] | None = None,
+    merge: Mapping[str, object] | None = None,
     default: str = "default",
     base: str | None = None,
 ) -> Any:

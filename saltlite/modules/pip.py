@@ -27,7 +27,7 @@ def _run_pip(
     bin_env: str | None,
     user: str | None = None,
     cwd: str | None = None,
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
 ) -> Outcome:
     """Run pip; addresses of indexes may have passwords, so nothing is logged."""
     options = CommandOptions(
@@ -41,20 +41,20 @@ def _run_pip(
 
 def install(
     ctx: MinionContext,
-    pkgs: Any = None,
-    requirements: Any = None,
+    pkgs: object = None,
+    requirements: object = None,
     bin_env: str | None = None,
     use_wheel: bool = False,
     no_use_wheel: bool = False,
     log: str | None = None,
     proxy: str | None = None,
-    timeout: Any = None,
-    editable: Any = None,
-    find_links: Any = None,
+    timeout: object = None,
+    editable: object = None,
+    find_links: object = None,
     index_url: str | None = None,
     extra_index_url: str | None = None,
     no_index: bool = False,
-    mirrors: Any = None,
+    mirrors: object = None,
     build: str | None = None,
     target: str | None = None,
     download: str | None = None,
@@ -67,24 +67,24 @@ def install(
     no_deps: bool = False,
     no_install: bool = False,
     no_download: bool = False,
-    global_options: Any = None,
-    install_options: Any = None,
+    global_options: object = None,
+    install_options: object = None,
     user: str | None = None,
     cwd: str | None = None,
     pre_releases: bool = False,
     cert: str | None = None,
     allow_all_external: bool = False,
-    allow_external: Any = None,
-    allow_unverified: Any = None,
+    allow_external: object = None,
+    allow_unverified: object = None,
     process_dependency_links: bool = False,
     saltenv: str = "base",
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
     use_vt: bool = False,
     trusted_host: str | None = None,
     no_cache_dir: bool = False,
-    extra_args: Any = None,
+    extra_args: object = None,
     cache_dir: str | None = None,
-    no_binary: Any = None,
+    no_binary: object = None,
     disable_version_check: bool = False,
     **kwargs: Any,
 ) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def install(
 
 @contextlib.contextmanager
 def _fetch_requirements(
-    ctx: MinionContext, requirements: Any, saltenv: str, user: str | None
+    ctx: MinionContext, requirements: object, saltenv: str, user: str | None
 ) -> Iterator[list[str]]:
     """Yield the files with requirements on this machine; those of the master are fetched.
 
@@ -163,17 +163,17 @@ def _copy_for(ctx: MinionContext, data: bytes, user: str) -> contextlib.Abstract
 
 def uninstall(
     ctx: MinionContext,
-    pkgs: Any = None,
-    requirements: Any = None,
+    pkgs: object = None,
+    requirements: object = None,
     bin_env: str | None = None,
     log: str | None = None,
     proxy: str | None = None,
-    timeout: Any = None,
+    timeout: object = None,
     user: str | None = None,
     cwd: str | None = None,
     saltenv: str = "base",
     use_vt: bool = False,
-    extra_args: Any = None,
+    extra_args: object = None,
 ) -> dict[str, Any]:
     """Remove packages, or those of files with requirements; what pip said.
 
@@ -199,7 +199,7 @@ def freeze(
     user: str | None = None,
     cwd: str | None = None,
     use_vt: bool = False,
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
     **kwargs: Any,
 ) -> list[str]:
     """The installed packages as lines of a file with requirements; pip itself among them.
@@ -222,7 +222,7 @@ def list_(
     bin_env: str | None = None,
     user: str | None = None,
     cwd: str | None = None,
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
     **kwargs: Any,
 ) -> dict[str, str]:
     """The installed packages and their versions; those whose name begins with ``prefix``.
@@ -244,7 +244,7 @@ def list_freeze_parse(
     bin_env: str | None = None,
     user: str | None = None,
     cwd: str | None = None,
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
     **kwargs: Any,
 ) -> dict[str, str]:
     """As ``pip.list``, from what ``pip.freeze`` tells.

@@ -239,7 +239,7 @@ def group_names(groups: Any) -> list[str]:
     return [str(name).strip() for name in names if str(name).strip()]
 
 
-def hash_kind(encrypted: Any) -> str | None:
+def hash_kind(encrypted: object) -> str | None:
     """The kind of hash that ``encrypted`` means; ``None`` leaves it to the server."""
     if encrypted is False:
         return None
@@ -560,7 +560,7 @@ def has_privileges(
     name: str,
     object_name: str,
     object_type: str,
-    privileges: Any = None,
+    privileges: object = None,
     grant_option: bool | None = None,
     prepend: str = "public",
     **connection: Any,
@@ -580,7 +580,7 @@ def privileges_grant(
     name: str,
     object_name: str,
     object_type: str,
-    privileges: Any = None,
+    privileges: object = None,
     grant_option: bool | None = None,
     prepend: str = "public",
     **connection: Any,
@@ -602,7 +602,7 @@ def privileges_revoke(
     name: str,
     object_name: str,
     object_type: str,
-    privileges: Any = None,
+    privileges: object = None,
     prepend: str = "public",
     **connection: Any,
 ) -> bool:

@@ -97,7 +97,7 @@ def proc_info(pid: int, attrs: list[str] | None = None) -> dict[str, Any]:
     return {name: _as_plain(value) for name, value in found.items()}
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     """Named tuples as maps, also within others."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: _as_plain(each) for name, each in value._asdict().items()}

@@ -23,9 +23,9 @@ NO_MASTER = "No access to master. If using salt-call with --local, please remove
 
 def publish(
     ctx: MinionContext,
-    tgt: Any,
+    tgt: object,
     fun: str,
-    arg: Any = None,
+    arg: object = None,
     tgt_type: str = "glob",
     returner: str = "",
     timeout: float = 5,
@@ -49,9 +49,9 @@ def publish(
 
 def full_data(
     ctx: MinionContext,
-    tgt: Any,
+    tgt: object,
     fun: str,
-    arg: Any = None,
+    arg: object = None,
     tgt_type: str = "glob",
     returner: str = "",
     timeout: float = 5,
@@ -65,7 +65,7 @@ def full_data(
     return _publish_job(ctx, tgt, fun, arg, tgt_type, returner, timeout, form="full")
 
 
-def runner(ctx: MinionContext, fun: str, arg: Any = None, timeout: float = 5) -> Any:
+def runner(ctx: MinionContext, fun: str, arg: object = None, timeout: float = 5) -> Any:
     """Have the master run a runner and return its value.
 
     ``{}`` unless the master's option ``peer_run`` allows this minion the runner.
@@ -137,7 +137,7 @@ def _collect_returns(
             return returned
 
 
-def _parse_arguments(arg: Any) -> list[Any]:
+def _parse_arguments(arg: object) -> list[Any]:
     """One argument or several, with texts as YAML would read them."""
     value = parse_argument(arg) if isinstance(arg, str) else arg
     if value is None:

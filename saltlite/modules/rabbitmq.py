@@ -304,8 +304,8 @@ def set_policy(
     vhost: str,
     name: str,
     pattern: str,
-    definition: Any,
-    priority: Any = None,
+    definition: object,
+    priority: object = None,
     runas: str | None = None,
     apply_to: str | None = None,
 ) -> dict[str, str]:
@@ -498,7 +498,7 @@ def set_upstream(
     return True
 
 
-def upstream_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def upstream_of(given: Mapping[str, object]) -> dict[str, Any]:
     """An upstream as the broker keeps it: what is given, by its names."""
     return {name.replace("_", "-"): value for name, value in given.items() if value is not None}
 

@@ -16,7 +16,7 @@ from saltlite.errors import FunctionError, SaltliteError, UsageError
 _ENCODERS = {"base64": base64.b64encode}
 
 
-def hash(value: Any, algorithm: str = "sha512") -> str:
+def hash(value: object, algorithm: str = "sha512") -> str:
     """The digest of a text.
 
     CLI Example:
@@ -30,7 +30,7 @@ def hash(value: Any, algorithm: str = "sha512") -> str:
     return digest.digest(value, algorithm)
 
 
-def str_encode(value: Any, encoder: str = "base64") -> str:
+def str_encode(value: object, encoder: str = "base64") -> str:
     """A text in base64.
 
     CLI Example:

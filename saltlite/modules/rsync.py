@@ -22,11 +22,11 @@ def rsync(
     force: bool = False,
     update: bool = False,
     passwordfile: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     excludefrom: str | None = None,
     dryrun: bool = False,
     rsh: str | None = None,
-    additional_opts: Any = None,
+    additional_opts: object = None,
     saltenv: str = "base",
 ) -> dict[str, Any]:
     """Copy ``src`` to ``dst``, also to or from another machine; what rsync said.
@@ -59,7 +59,7 @@ def words_of(
     force: bool,
     update: bool,
     passwordfile: str | None,
-    exclude: Any,
+    exclude: object,
     excludefrom: str | None,
     dryrun: bool,
     rsh: str | None,
@@ -72,7 +72,7 @@ def words_of(
     return [*words, *(f"--exclude={each}" for each in _check_list(exclude, "exclude"))]
 
 
-def _check_list(given: Any, what: str) -> list[str]:
+def _check_list(given: object, what: str) -> list[str]:
     if not given:
         return []
     if isinstance(given, str):

@@ -68,7 +68,7 @@ def state_apply(ctx: MinionContext, state_name: str, **kwargs: Any) -> Any:
 
 def run_state_tests(
     ctx: MinionContext,
-    state: Any,
+    state: object,
     saltenv: str | None = None,
     check_all: bool = False,
     only_fails: bool = False,
@@ -87,7 +87,7 @@ def run_state_tests(
 
 def run_state_tests_ssh(
     ctx: MinionContext,
-    state: Any,
+    state: object,
     saltenv: str | None = None,
     check_all: bool = False,
     only_fails: bool = False,
@@ -134,7 +134,7 @@ def report_highstate_tests(ctx: MinionContext, saltenv: str | None = None) -> di
     return {"TEST REPORT RESULTS": report}
 
 
-def parallel_scheck(ctx: MinionContext, data: Any) -> dict[str, Any]:
+def parallel_scheck(ctx: MinionContext, data: object) -> dict[str, Any]:
     """Run one test, given as a list of its id and its map; its result by id.
 
     CLI Example:
@@ -216,7 +216,7 @@ ASSERTIONS: Mapping[str, _Assertion] = {
 }
 
 
-def _run_test(ctx: MinionContext, test: Any) -> Result:
+def _run_test(ctx: MinionContext, test: object) -> Result:
     """The result of a test with its duration in seconds. The job's retcode stays as it is."""
     started, retcode = time.monotonic(), ctx.state.get("retcode", 0)
     try:
@@ -231,7 +231,7 @@ def _run_test(ctx: MinionContext, test: Any) -> Result:
     return {**result, "duration": round(time.monotonic() - started, 4)}
 
 
-def _try_test(ctx: MinionContext, given: Any) -> Result:
+def _try_test(ctx: MinionContext, given: object) -> Result:
     if not isinstance(given, Mapping):
         raise _InvalidTest("a test is a map")
     test = {str(key).replace("-", "_"): value for key, value in given.items()}
@@ -250,7 +250,7 @@ def _try_test(ctx: MinionContext, given: Any) -> Result:
     return {**numbered, "status": FAIL if failed else PASS}
 
 
-def _list_assertions(test: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_assertions(test: Mapping[str, object]) -> list[dict[str, Any]]:
     """What is to hold, checked; nothing for ``saltcheck.state_apply``, which needs no assertion."""
     if "assertions" not in test:
         if test.get("module_and_function") == STATE_APPLY and "assertion" not in test:
@@ -262,7 +262,7 @@ def _list_assertions(test: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_check_assertion(each) for each in given]
 
 
-def _check_assertion(given: Any) -> dict[str, Any]:
+def _check_assertion(given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise _InvalidTest("an assertion is a map")
     found = {str(key).replace("-", "_"): value for key, value in given.items()}
@@ -276,7 +276,7 @@ def _check_assertion(given: Any) -> dict[str, Any]:
     return found
 
 
-def _read_function(ctx: MinionContext, test: Mapping[str, Any]) -> str:
+def _read_function(ctx: MinionContext, test: Mapping[str, object]) -> str:
     name = test.get("module_and_function")
     if not isinstance(name, str) or name.count(".") != 1:
         raise _InvalidTest(f"module_and_function must be module.function, not {name!r}")
@@ -289,14 +289,14 @@ def _read_function(ctx: MinionContext, test: Mapping[str, Any]) -> str:
     return name
 
 
-def _read_arguments(test: Mapping[str, Any]) -> list[Any]:
+def _read_arguments(test: Mapping[str, object]) -> list[Any]:
     args = test.get("args")
     if args is not None and not isinstance(args, list):
         raise _InvalidTest("args must be a list")
     return list(args or ())
 
 
-def _read_keywords(test: Mapping[str, Any]) -> dict[str, Any]:
+def _read_keywords(test: Mapping[str, object]) -> dict[str, Any]:
     """``kwargs``, with ``pillar-data`` as the keyword ``pillar``."""
     found: dict[Any, Any] = {}
     for key, name in (("kwargs", ""), ("pillar_data", "pillar")):
@@ -315,7 +315,7 @@ def _call_function(
     return list(returned) if isinstance(returned, Iterator) else returned
 
 
-def _result_of_states(returned: Any, test: Mapping[str, Any]) -> Result:
+def _result_of_states(returned: Any, test: Mapping[str, object]) -> Result:
     """The result of ``saltcheck.state_apply`` without an assertion: no state may have failed."""
     good = isinstance(returned, Mapping) and bool(returned)
     if not good or any(_is_failed_state(each) for each in returned.values()):
@@ -328,11 +328,11 @@ def _result_of_states(returned: Any, test: Mapping[str, Any]) -> Result:
     return {"status": PASS, **_describe_test(test, {}, text)}
 
 
-def _is_failed_state(answer: Any) -> bool:
+def _is_failed_state(answer: object) -> bool:
     return not isinstance(answer, Mapping) or answer.get("result") is False
 
 
-def _check_result(wanted: Mapping[str, Any], returned: Any, test: Mapping[str, Any]) -> Result:
+def _check_result(wanted: Mapping[str, Any], returned: object, test: Mapping[str, Any]) -> Result:
     """The result of one assertion about what was returned, or about a section of it."""
     assertion = ASSERTIONS[wanted["assertion"]]
     got = _find_section(wanted, returned)
@@ -343,7 +343,7 @@ def _check_result(wanted: Mapping[str, Any], returned: Any, test: Mapping[str, A
     return {"status": status, **_describe_test(test, wanted, " ".join(said))}
 
 
-def _find_section(wanted: Mapping[str, Any], returned: Any) -> Any:
+def _find_section(wanted: Mapping[str, object], returned: object) -> Any:
     """The part of what was returned that counts; ``False`` if there is no such part, as in Salt."""
     section = wanted.get("assertion_section")
     if not section:
@@ -352,7 +352,7 @@ def _find_section(wanted: Mapping[str, Any], returned: Any) -> Any:
     return traverse(returned, section, False, delimiter=str(delimiter))
 
 
-def _compare_values(name: str, want: Any, got: Any, *, prints: bool) -> str:
+def _compare_values(name: str, want: object, got: object, *, prints: bool) -> str:
     assertion = ASSERTIONS[name]
     if name == "assertFalse" and isinstance(got, str):
         got = bool(got)  # as Salt: no text is false
@@ -380,11 +380,11 @@ def _cast_expected(want: Any, got: Any) -> Any:
         return want
 
 
-def _wants_print(test: Mapping[str, Any]) -> bool:
+def _wants_print(test: Mapping[str, object]) -> bool:
     return bool(test.get("print_result", True))
 
 
-def _describe_test(test: Mapping[str, Any], wanted: Mapping[str, Any], text: str) -> Result:
+def _describe_test(test: Mapping[str, object], wanted: Mapping[str, object], text: str) -> Result:
     """What was called and compared, with ``output_details``."""
     if not test.get("output_details"):
         return {}
@@ -396,7 +396,7 @@ def _describe_test(test: Mapping[str, Any], wanted: Mapping[str, Any], text: str
     return {key: called, "saltcheck assertion": text}
 
 
-def _has_failed(result: Mapping[str, Any]) -> bool:
+def _has_failed(result: Mapping[str, object]) -> bool:
     return str(result["status"]).startswith(FAIL)
 
 
@@ -555,7 +555,7 @@ def _tests_of(
     return found
 
 
-def _run_all(ctx: MinionContext, wanted: Sequence[tuple[str, str, Any]]) -> list[Result]:
+def _run_all(ctx: MinionContext, wanted: Sequence[tuple[str, str, object]]) -> list[Result]:
     """The result of each test, in order; several at a time with ``saltcheck_parallel``."""
     files = ctx.config.files
     at_once = min(files.saltcheck_processes or os.cpu_count() or 1, AT_ONCE)
@@ -564,7 +564,7 @@ def _run_all(ctx: MinionContext, wanted: Sequence[tuple[str, str, Any]]) -> list
     return _run_beside(ctx, [test for _, _, test in wanted], at_once)
 
 
-def _run_beside(ctx: MinionContext, tests: Sequence[Any], at_once: int) -> list[Result]:
+def _run_beside(ctx: MinionContext, tests: Sequence[object], at_once: int) -> list[Result]:
     beside = Beside(ctx, at_once)
     results: dict[str, Result] = {}
 
@@ -584,7 +584,7 @@ def _run_beside(ctx: MinionContext, tests: Sequence[Any], at_once: int) -> list[
     return [results[str(number)] for number in range(len(tests))]
 
 
-def _make_work(ctx: MinionContext, test: Any) -> Callable[[], Result]:
+def _make_work(ctx: MinionContext, test: object) -> Callable[[], Result]:
     return lambda: _run_file_test(ctx, test)
 
 
@@ -593,7 +593,7 @@ def _failed_process(text: str) -> Result:
     return {"status": f"{FAIL}: {text.replace('this state', 'this test')}", "duration": 0.0}
 
 
-def _run_file_test(ctx: MinionContext, test: Any) -> Result:
+def _run_file_test(ctx: MinionContext, test: object) -> Result:
     if isinstance(test, _InvalidTest):
         return {"status": f"{INVALID}: {test}", "duration": 0.0}
     return _run_test(ctx, test)

@@ -225,7 +225,9 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     return _switch_scheduler(ctx, "disable", kwargs)
 
 
-def _switch_scheduler(ctx: MinionContext, func: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _switch_scheduler(
+    ctx: MinionContext, func: str, kwargs: Mapping[str, object]
+) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Schedule would be {func}d.", "changes": {}, "result": True}
     if has_no_minion(ctx):
@@ -260,7 +262,7 @@ def disable_job(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def _switch_job(
-    ctx: MinionContext, verb: str, name: str, kwargs: Mapping[str, Any]
+    ctx: MinionContext, verb: str, name: str, kwargs: Mapping[str, object]
 ) -> dict[str, Any]:
     answer: dict[str, Any] = {"comment": "", "result": False, "changes": {}}
     found = _read_schedule(ctx, kwargs)
@@ -368,7 +370,7 @@ def job_status(ctx: MinionContext, name: str, time_fmt: str = TIME_FORMAT) -> An
     return status
 
 
-def skip_job(ctx: MinionContext, name: str, current_time: Any, **kwargs: Any) -> dict[str, Any]:
+def skip_job(ctx: MinionContext, name: str, current_time: object, **kwargs: Any) -> dict[str, Any]:
     """Have a job not run at one time, ``current_time`` in the form of ``time_fmt``.
 
     CLI Example:
@@ -388,7 +390,7 @@ def skip_job(ctx: MinionContext, name: str, current_time: Any, **kwargs: Any) ->
 
 
 def postpone_job(
-    ctx: MinionContext, name: str, current_time: Any, new_time: Any, **kwargs: Any
+    ctx: MinionContext, name: str, current_time: object, new_time: object, **kwargs: Any
 ) -> dict[str, Any]:
     """Have a job run at ``new_time`` instead of ``current_time``, in the form of ``time_fmt``.
 
@@ -409,7 +411,7 @@ def postpone_job(
     return {"comment": f"Postponed Job {name} in schedule.", "result": True}
 
 
-def _as_time(value: Any, fmt: str) -> datetime:
+def _as_time(value: object, fmt: str) -> datetime:
     if isinstance(value, datetime):
         return value
     return datetime.strptime(str(value), fmt)  # noqa: DTZ007 - local time, as all of a schedule
@@ -444,7 +446,7 @@ def copy(ctx: MinionContext, name: str, target: str, **kwargs: Any) -> dict[str,
 
 
 def _hand_over(
-    ctx: MinionContext, name: str, target: str, kwargs: Mapping[str, Any], *, moved: bool
+    ctx: MinionContext, name: str, target: str, kwargs: Mapping[str, object], *, moved: bool
 ) -> dict[str, Any]:
     verb = "moved" if moved else "copied"
     if not name:
@@ -478,7 +480,7 @@ def _hand_over(
     return answer | {"errors": errors} if errors else answer
 
 
-def _as_arguments(name: str, entry: Mapping[str, Any]) -> list[str]:
+def _as_arguments(name: str, entry: Mapping[str, object]) -> list[str]:
     """An entry as ``schedule.add`` takes it, each argument in the form of a command line."""
     renamed = {"args": "job_args", "kwargs": "job_kwargs"}
     return [
@@ -491,7 +493,7 @@ def _as_arguments(name: str, entry: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _is_done(said: Any) -> bool:
+def _is_done(said: object) -> bool:
     return bool(said.get("result")) if isinstance(said, Mapping) else bool(said)
 
 
@@ -512,12 +514,12 @@ def _read_running(ctx: MinionContext, where: str | None = None) -> dict[str, Any
     return dict(said["schedule"]) if said else {}
 
 
-def _read_schedule(ctx: MinionContext, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _read_schedule(ctx: MinionContext, kwargs: Mapping[str, object]) -> dict[str, Any]:
     return _read_saved(ctx) if kwargs.get("offline") else _read_running(ctx)
 
 
 def _put_entry(
-    ctx: MinionContext, func: str, name: str, entry: dict[str, Any], kwargs: Mapping[str, Any]
+    ctx: MinionContext, func: str, name: str, entry: dict[str, Any], kwargs: Mapping[str, object]
 ) -> bool:
     """Add or change an entry, in the minion or in the file."""
     if kwargs.get("offline"):
@@ -528,7 +530,7 @@ def _put_entry(
     return _ask_minion(ctx, func, f"{func}_complete", **given) is not None
 
 
-def _persist_option(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _persist_option(kwargs: Mapping[str, object]) -> dict[str, Any]:
     return {"persist": bool(kwargs.get("persist", True))}
 
 
@@ -550,7 +552,7 @@ def _read_saved(ctx: MinionContext) -> dict[str, Any]:
     return dict(schedule) if isinstance(schedule, Mapping) else {}
 
 
-def _save_schedule(ctx: MinionContext, schedule: Mapping[str, Any]) -> None:
+def _save_schedule(ctx: MinionContext, schedule: Mapping[str, object]) -> None:
     path = _schedule_path(ctx)
     make_dir(path.parent)
     write_file(path, dump({"schedule": dict(schedule)}, flow=None).encode())

@@ -23,7 +23,7 @@ Driver = Mapping[str, Callable[..., Any]]
 """What one kind of database can do: ``get``, and perhaps ``set`` and ``delete``."""
 
 
-def get(ctx: MinionContext, uri: Any, strict: bool = False) -> Any:
+def get(ctx: MinionContext, uri: object, strict: bool = False) -> Any:
     """The value of an address; the address itself if it is none, unless ``strict``.
 
     CLI Example:
@@ -39,7 +39,7 @@ def get(ctx: MinionContext, uri: Any, strict: bool = False) -> Any:
     return driver["get"](key, profile=profile)
 
 
-def set_(ctx: MinionContext, uri: Any, value: Any) -> Any:
+def set_(ctx: MinionContext, uri: object, value: object) -> Any:
     """Store a value; ``False`` if there is no such profile.
 
     CLI Example:
@@ -55,7 +55,7 @@ def set_(ctx: MinionContext, uri: Any, value: Any) -> Any:
     return driver["set"](key, value, profile=profile)
 
 
-def delete(ctx: MinionContext, uri: Any) -> Any:
+def delete(ctx: MinionContext, uri: object) -> Any:
     """Remove a value; ``False`` if there is no such profile.
 
     CLI Example:
@@ -92,7 +92,7 @@ def get_or_set_hash(
 
 
 def _find_driver(
-    ctx: MinionContext, uri: Any, strict: bool
+    ctx: MinionContext, uri: object, strict: bool
 ) -> tuple[Driver, str, Mapping[str, Any]] | None:
     if not isinstance(uri, str) or not uri.startswith(PREFIX):
         return None

@@ -79,7 +79,7 @@ def _set_mode(ctx: MinionContext, wanted: str) -> None:
         textfile.save(policy.CONFIG, policy.with_mode(text, wanted))
 
 
-def mode_of(mode: Any) -> str | None:
+def mode_of(mode: object) -> str | None:
     """A mode as ``getenforce`` says it, also of 1 and 0; ``None`` if it is none."""
     said = _MODES.get(str(mode), str(mode).capitalize())
     return said if said in ("Enforcing", "Permissive", "Disabled") else None
@@ -117,7 +117,7 @@ def getsebool(ctx: MinionContext, boolean: str) -> dict[str, str]:
     return list_sebool(ctx).get(boolean, {})
 
 
-def setsebool(ctx: MinionContext, boolean: str, value: Any, persist: bool = False) -> bool:
+def setsebool(ctx: MinionContext, boolean: str, value: object, persist: bool = False) -> bool:
     """Set a boolean, with ``persist`` also for after a restart.
 
     CLI Example:
@@ -128,7 +128,7 @@ def setsebool(ctx: MinionContext, boolean: str, value: Any, persist: bool = Fals
     return policy.run(ctx, "setsebool", *flags, boolean, switch(value)).retcode == 0
 
 
-def setsebools(ctx: MinionContext, pairs: Mapping[str, Any], persist: bool = False) -> bool:
+def setsebools(ctx: MinionContext, pairs: Mapping[str, object], persist: bool = False) -> bool:
     """Set several booleans at once.
 
     CLI Example:
@@ -140,7 +140,7 @@ def setsebools(ctx: MinionContext, pairs: Mapping[str, Any], persist: bool = Fal
     return policy.run(ctx, "setsebool", *flags, *given).retcode == 0
 
 
-def switch(value: Any) -> str:
+def switch(value: object) -> str:
     """A boolean's value in the words of the tools; what is none stays as it is."""
     text = str(value).lower()
     return {"true": "on", "1": "on", "false": "off", "0": "off"}.get(text, text)
@@ -338,7 +338,7 @@ def port_get_policy(
     name: str,
     sel_type: str | None = None,
     protocol: str | None = None,
-    port: Any = None,
+    port: object = None,
 ) -> dict[str, str] | None:
     """The row of ``semanage port -l`` that a port, ``tcp/8080``, is in; ``None`` without one.
 
@@ -357,7 +357,7 @@ def port_get_policy(
     return None
 
 
-def port_of(name: str, protocol: str | None, port: Any) -> tuple[str, str]:
+def port_of(name: str, protocol: str | None, port: object) -> tuple[str, str]:
     """Protocol and port, as they are given or in a name like ``tcp/8080-8090``.
 
     Raises:
@@ -379,7 +379,7 @@ def port_add_policy(
     name: str,
     sel_type: str | None = None,
     protocol: str | None = None,
-    port: Any = None,
+    port: object = None,
     sel_range: str | None = None,
 ) -> dict[str, Any]:
     """Give a port a type; also one that has another type.
@@ -396,7 +396,7 @@ def port_add_policy(
 
 
 def port_delete_policy(
-    ctx: MinionContext, name: str, protocol: str | None = None, port: Any = None
+    ctx: MinionContext, name: str, protocol: str | None = None, port: object = None
 ) -> dict[str, Any]:
     """Take from a port the type that it has on this machine.
 

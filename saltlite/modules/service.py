@@ -180,7 +180,7 @@ def disable(
     )
 
 
-def _switch_service(ctx: MinionContext, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+def _switch_service(ctx: MinionContext, name: str, on: bool, options: Mapping[str, object]) -> bool:
     succeeded = provider(ctx).switch(str(name), on, options)
     if not succeeded:
         ctx.state["retcode"] = 1

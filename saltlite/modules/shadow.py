@@ -63,7 +63,7 @@ def list_users(ctx: MinionContext, root: str | None = None) -> list[str]:
     return sorted(entry.name for entry in files.shadows(ctx.host, root))
 
 
-def gen_password(password: Any, crypt_salt: str | None = None, algorithm: str = "sha512") -> str:
+def gen_password(password: object, crypt_salt: str | None = None, algorithm: str = "sha512") -> str:
     """The hash of a password: ``sha512``, ``sha256``, ``blowfish``, ``md5`` or ``crypt``.
 
     CLI Example:
@@ -160,7 +160,7 @@ def unlock_password(ctx: MinionContext, name: str, root: str | None = None) -> b
     return after is not None and not after.password.startswith("!")
 
 
-def set_maxdays(ctx: MinionContext, name: str, maxdays: Any, root: str | None = None) -> bool:
+def set_maxdays(ctx: MinionContext, name: str, maxdays: object, root: str | None = None) -> bool:
     """After how many days a password must be changed.
 
     CLI Example:
@@ -170,7 +170,7 @@ def set_maxdays(ctx: MinionContext, name: str, maxdays: Any, root: str | None = 
     return _set_age(ctx, name, "maxdays", maxdays, root)
 
 
-def set_mindays(ctx: MinionContext, name: str, mindays: Any, root: str | None = None) -> bool:
+def set_mindays(ctx: MinionContext, name: str, mindays: object, root: str | None = None) -> bool:
     """For how many days a password may not be changed.
 
     CLI Example:
@@ -180,7 +180,9 @@ def set_mindays(ctx: MinionContext, name: str, mindays: Any, root: str | None = 
     return _set_age(ctx, name, "mindays", mindays, root)
 
 
-def set_inactdays(ctx: MinionContext, name: str, inactdays: Any, root: str | None = None) -> bool:
+def set_inactdays(
+    ctx: MinionContext, name: str, inactdays: object, root: str | None = None
+) -> bool:
     """How many days after its password ran out a user is locked.
 
     CLI Example:
@@ -190,7 +192,7 @@ def set_inactdays(ctx: MinionContext, name: str, inactdays: Any, root: str | Non
     return _set_age(ctx, name, "inactdays", inactdays, root)
 
 
-def set_warndays(ctx: MinionContext, name: str, warndays: Any, root: str | None = None) -> bool:
+def set_warndays(ctx: MinionContext, name: str, warndays: object, root: str | None = None) -> bool:
     """How many days before its password runs out a user is warned.
 
     CLI Example:
@@ -200,7 +202,7 @@ def set_warndays(ctx: MinionContext, name: str, warndays: Any, root: str | None 
     return _set_age(ctx, name, "warndays", warndays, root)
 
 
-def set_date(ctx: MinionContext, name: str, date: Any, root: str | None = None) -> bool:
+def set_date(ctx: MinionContext, name: str, date: object, root: str | None = None) -> bool:
     """When the password was changed: days since 1970, or a date.
 
     CLI Example:
@@ -210,7 +212,7 @@ def set_date(ctx: MinionContext, name: str, date: Any, root: str | None = None) 
     return _run_command(ctx, shadow_utils.change_age("date", date, str(name), root))
 
 
-def set_expire(ctx: MinionContext, name: str, expire: Any, root: str | None = None) -> bool:
+def set_expire(ctx: MinionContext, name: str, expire: object, root: str | None = None) -> bool:
     """When the account runs out: days since 1970, or a date; -1 for never.
 
     CLI Example:
@@ -220,7 +222,7 @@ def set_expire(ctx: MinionContext, name: str, expire: Any, root: str | None = No
     return _run_command(ctx, shadow_utils.change_age("expire", expire, str(name), root))
 
 
-def _set_age(ctx: MinionContext, name: str, what: str, value: Any, root: str | None) -> bool:
+def _set_age(ctx: MinionContext, name: str, what: str, value: object, root: str | None) -> bool:
     before = _find_entry(ctx, name, root)
     if before is None:
         return False

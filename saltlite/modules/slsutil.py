@@ -54,7 +54,9 @@ def renderer(
     return render(source, ctx, renderer=default_renderer)
 
 
-def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False) -> Any:
+def update(
+    dest: object, upd: object, recursive_update: bool = True, merge_lists: bool = False
+) -> Any:
     """One map laid on another, deep unless ``recursive_update`` is off. ``dest`` is changed.
 
     CLI Example:
@@ -71,8 +73,8 @@ def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool
 
 
 def merge(
-    obj_a: Any,
-    obj_b: Any,
+    obj_a: object,
+    obj_b: object,
     strategy: str = "smart",
     renderer: str = "yaml",
     merge_lists: bool = False,
@@ -89,7 +91,10 @@ def merge(
 
 
 def merge_all(
-    lst: Sequence[Any], strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False
+    lst: Sequence[object],
+    strategy: str = "smart",
+    renderer: str = "yaml",
+    merge_lists: bool = False,
 ) -> Any:
     """A list of maps joined, the later ones over the earlier ones.
 
@@ -103,7 +108,7 @@ def merge_all(
     return joined
 
 
-def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> Any:
+def serialize(serializer: str, obj: object, **mod_kwargs: Any) -> Any:
     """A value in one of the formats json, yaml, yamlex, python, configparser, keyvalue, plist.
 
     CLI Example:
@@ -113,7 +118,7 @@ def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> Any:
     return _find_serializer(serializer, "serialize")(obj, **without_job(mod_kwargs))
 
 
-def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> Any:
+def deserialize(serializer: str, stream_or_string: object, **mod_kwargs: Any) -> Any:
     """The value of a text in one of the formats of ``slsutil.serialize``.
 
     CLI Example:
@@ -175,7 +180,7 @@ def _format_middle(title: str, commentchar: str, inner: int) -> str:
     return f"{commentchar}{title.center(inner)}{commentchar.strip()}"
 
 
-def boolstr(value: Any, true: Any = "true", false: Any = "false") -> Any:
+def boolstr(value: object, true: object = "true", false: object = "false") -> Any:
     """One of two texts, by whether a value counts as true.
 
     CLI Example:
@@ -215,7 +220,7 @@ def path_exists(ctx: MinionContext, path: str, saltenv: str = "base") -> bool:
     return file_exists(ctx, path, saltenv) or dir_exists(ctx, path, saltenv)
 
 
-def findup(ctx: MinionContext, startpath: str, filenames: Any, saltenv: str = "base") -> str:
+def findup(ctx: MinionContext, startpath: str, filenames: object, saltenv: str = "base") -> str:
     """The first of some files that is in a directory of the state tree or in one above it.
 
     CLI Example:

@@ -38,7 +38,7 @@ PORT_AND_HASH = "argument port can not be used in conjunction with argument hash
 
 def auth_keys(
     ctx: MinionContext,
-    user: Any = None,
+    user: object = None,
     config: str = AUTHORIZED,
     fingerprint_hash_type: str | None = None,
 ) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def check_key(
     key: str,
     enc: str,
     comment: str,
-    options: Any,
+    options: object,
     config: str = AUTHORIZED,
-    cache_keys: Any = None,
+    cache_keys: object = None,
     fingerprint_hash_type: str | None = None,
 ) -> str:
     """What ``ssh.set_auth_key`` would do: ``add``, ``update``, or ``exists``.
@@ -128,9 +128,9 @@ def set_auth_key(
     key: str,
     enc: str = "ssh-rsa",
     comment: str = "",
-    options: Any = None,
+    options: object = None,
     config: str = AUTHORIZED,
-    cache_keys: Any = None,
+    cache_keys: object = None,
     fingerprint_hash_type: str | None = None,
 ) -> str:
     """Let a key log in: ``new``, ``replace``, ``no change``, or what is wrong with it.
@@ -334,7 +334,7 @@ def get_known_host_entries(
     user: str | None,
     hostname: str,
     config: str | None = None,
-    port: Any = None,
+    port: object = None,
     fingerprint_hash_type: str | None = None,
 ) -> list[dict[str, Any]] | None:
     """The keys that are known of a host, ``None`` if none is.
@@ -350,7 +350,7 @@ def get_known_host_entries(
 
 
 def _list_known(
-    ctx: MinionContext, path: str, hostname: str, port: Any, hash_type: str | None
+    ctx: MinionContext, path: str, hostname: str, port: object, hash_type: str | None
 ) -> list[dict[str, Any]]:
     host = keys.place_of(hostname, port)
     text = textfile.load(ctx.host, path) or ""
@@ -362,9 +362,9 @@ def recv_known_host_entries(
     ctx: MinionContext,
     hostname: str,
     enc: str | None = None,
-    port: Any = None,
+    port: object = None,
     hash_known_hosts: bool = True,
-    timeout: Any = 5,
+    timeout: object = 5,
     fingerprint_hash_type: str | None = None,
 ) -> list[dict[str, Any]] | None:
     """The keys that a host shows, ``None`` if it shows none within ``timeout`` seconds.
@@ -392,7 +392,7 @@ def check_known_host(
     key: str | None = None,
     fingerprint: str | None = None,
     config: str | None = None,
-    port: Any = None,
+    port: object = None,
     fingerprint_hash_type: str | None = None,
 ) -> Any:
     """What ``ssh.set_known_host`` would do: ``add``, ``update``, or ``exists``.
@@ -422,11 +422,11 @@ def set_known_host(
     hostname: str | None = None,
     fingerprint: str | None = None,
     key: str | None = None,
-    port: Any = None,
+    port: object = None,
     enc: str | None = None,
     config: str | None = None,
     hash_known_hosts: bool = True,
-    timeout: Any = 5,
+    timeout: object = 5,
     fingerprint_hash_type: str | None = None,
 ) -> dict[str, Any]:
     """Trust a host: with a ``key``, or with what it shows if that has the ``fingerprint``.
@@ -512,7 +512,7 @@ def rm_known_host(
     user: str | None = None,
     hostname: str | None = None,
     config: str | None = None,
-    port: Any = None,
+    port: object = None,
 ) -> dict[str, str]:
     """Do not trust a host any more.
 

@@ -318,7 +318,7 @@ def _host_of(master: str) -> str:
     return master.partition(":")[0] if master.count(":") == 1 else master
 
 
-def proxy_reconnect(proxy_name: str, opts: Any = None) -> bool:
+def proxy_reconnect(proxy_name: str, opts: object = None) -> bool:
     """Connect a proxy minion again: there are none here.
 
     CLI Example:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
@@ -61,7 +60,7 @@ def get(ctx: MinionContext, name: str) -> str:
     return command.run(ctx, ["sysctl", "-n", name], options).stdout
 
 
-def assign(ctx: MinionContext, name: str, value: Any) -> dict[str, str]:
+def assign(ctx: MinionContext, name: str, value: object) -> dict[str, str]:
     """Set a parameter until the next restart.
 
     CLI Example:
@@ -82,7 +81,7 @@ def assign(ctx: MinionContext, name: str, value: Any) -> dict[str, str]:
     return {name: said[0]}
 
 
-def persist(ctx: MinionContext, name: str, value: Any, config: str | None = None) -> str:
+def persist(ctx: MinionContext, name: str, value: object, config: str | None = None) -> str:
     """Set a parameter for good, in a file and in the kernel: ``Updated`` or ``Already set``.
 
     CLI Example:

@@ -6,7 +6,6 @@ import os
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
@@ -43,7 +42,7 @@ def poweroff(ctx: MinionContext) -> str:
     return _read_output(ctx, ["poweroff"])
 
 
-def reboot(ctx: MinionContext, at_time: Any = None) -> str:
+def reboot(ctx: MinionContext, at_time: object = None) -> str:
     """Restart the machine; ``at_time`` in minutes, or ``hh:mm``.
 
     CLI Example:
@@ -53,7 +52,7 @@ def reboot(ctx: MinionContext, at_time: Any = None) -> str:
     return _read_output(ctx, ["shutdown", "-r", str(at_time or "now")])
 
 
-def shutdown(ctx: MinionContext, at_time: Any = None) -> str:
+def shutdown(ctx: MinionContext, at_time: object = None) -> str:
     """Shut the machine down; ``at_time`` in minutes, or ``hh:mm``.
 
     CLI Example:
@@ -63,7 +62,7 @@ def shutdown(ctx: MinionContext, at_time: Any = None) -> str:
     return _read_output(ctx, ["shutdown", "-h", str(at_time or "now")])
 
 
-def init(ctx: MinionContext, runlevel: Any) -> str:
+def init(ctx: MinionContext, runlevel: object) -> str:
     """Change the run level.
 
     CLI Example:

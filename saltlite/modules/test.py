@@ -66,7 +66,7 @@ def false_() -> bool:
     return False
 
 
-def echo(text: Any) -> Any:
+def echo(text: object) -> Any:
     """Give back what was given.
 
     CLI Example:
@@ -76,7 +76,7 @@ def echo(text: Any) -> Any:
     return text
 
 
-def outputter(data: Any) -> Any:
+def outputter(data: object) -> Any:
     """Give back what was given, to be shown as plain text.
 
     CLI Example:
@@ -139,7 +139,7 @@ def kwarg(**kwargs: Any) -> dict[str, Any]:
     return kwargs
 
 
-def assertion(assertion: Any) -> None:
+def assertion(assertion: object) -> None:
     """Raise an AssertionError unless the argument counts as true.
 
     CLI Example:
@@ -313,7 +313,7 @@ def opts_pkg(ctx: MinionContext) -> dict[str, Any]:
     return {**get_opts(ctx), "grains": dict(ctx.grains)}
 
 
-def cross_test(ctx: MinionContext, func: str, args: Sequence[Any] | None = None) -> Any:
+def cross_test(ctx: MinionContext, func: str, args: Sequence[object] | None = None) -> Any:
     """Call another function from within this one.
 
     CLI Example:

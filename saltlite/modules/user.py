@@ -23,18 +23,18 @@ _HOME_NOT_REMOVED = 12
 def add(
     ctx: MinionContext,
     name: str,
-    uid: Any = None,
-    gid: Any = None,
-    groups: Any = None,
+    uid: object = None,
+    gid: object = None,
+    groups: object = None,
     home: str | None = None,
     shell: str | None = None,
     unique: bool = True,
     system: bool = False,
-    fullname: Any = "",
-    roomnumber: Any = "",
-    workphone: Any = "",
-    homephone: Any = "",
-    other: Any = "",
+    fullname: object = "",
+    roomnumber: object = "",
+    workphone: object = "",
+    homephone: object = "",
+    other: object = "",
     createhome: bool = True,
     loginclass: str | None = None,
     nologinit: bool = False,
@@ -78,7 +78,9 @@ def add(
     return True
 
 
-def _choose_gid(ctx: MinionContext, name: str, gid: Any, groups: Any, root: str | None) -> Any:
+def _choose_gid(
+    ctx: MinionContext, name: str, gid: object, groups: object, root: str | None
+) -> Any:
     """The group to give; one with the user's name is it, if it is wanted and there already."""
     if gid not in (None, "") or not groups or name not in _split_groups(groups):
         return gid
@@ -195,7 +197,7 @@ def chloginclass(ctx: MinionContext, name: str, loginclass: str, root: str | Non
     return False
 
 
-def chuid(ctx: MinionContext, name: str, uid: Any, root: str | None = None) -> bool:
+def chuid(ctx: MinionContext, name: str, uid: object, root: str | None = None) -> bool:
     """Change a user's id.
 
     CLI Example:
@@ -205,7 +207,7 @@ def chuid(ctx: MinionContext, name: str, uid: Any, root: str | None = None) -> b
     return _change_value(ctx, name, "uid", uid, ["-u"], root)
 
 
-def chgid(ctx: MinionContext, name: str, gid: Any, root: str | None = None) -> bool:
+def chgid(ctx: MinionContext, name: str, gid: object, root: str | None = None) -> bool:
     """Change a user's primary group, given by its number.
 
     CLI Example:
@@ -238,7 +240,7 @@ def chhome(
 
 
 def chgroups(
-    ctx: MinionContext, name: str, groups: Any, append: bool = False, root: str | None = None
+    ctx: MinionContext, name: str, groups: object, append: bool = False, root: str | None = None
 ) -> bool:
     """Change the groups a user is in besides its primary one; a list, or text with commas.
 
@@ -263,7 +265,7 @@ def _split_groups(groups: Any) -> list[Any]:
     return groups.split(",") if isinstance(groups, str) else list(groups)
 
 
-def chfullname(ctx: MinionContext, name: str, fullname: Any, root: str | None = None) -> bool:
+def chfullname(ctx: MinionContext, name: str, fullname: object, root: str | None = None) -> bool:
     """Change a user's full name.
 
     CLI Example:
@@ -273,7 +275,9 @@ def chfullname(ctx: MinionContext, name: str, fullname: Any, root: str | None = 
     return _change_gecos(ctx, name, {"fullname": str(fullname)}, root)
 
 
-def chroomnumber(ctx: MinionContext, name: str, roomnumber: Any, root: str | None = None) -> bool:
+def chroomnumber(
+    ctx: MinionContext, name: str, roomnumber: object, root: str | None = None
+) -> bool:
     """Change a user's room number.
 
     CLI Example:
@@ -283,7 +287,7 @@ def chroomnumber(ctx: MinionContext, name: str, roomnumber: Any, root: str | Non
     return _change_gecos(ctx, name, {"roomnumber": str(roomnumber)}, root)
 
 
-def chworkphone(ctx: MinionContext, name: str, workphone: Any, root: str | None = None) -> bool:
+def chworkphone(ctx: MinionContext, name: str, workphone: object, root: str | None = None) -> bool:
     """Change a user's phone at work.
 
     CLI Example:
@@ -293,7 +297,7 @@ def chworkphone(ctx: MinionContext, name: str, workphone: Any, root: str | None 
     return _change_gecos(ctx, name, {"workphone": str(workphone)}, root)
 
 
-def chhomephone(ctx: MinionContext, name: str, homephone: Any, root: str | None = None) -> bool:
+def chhomephone(ctx: MinionContext, name: str, homephone: object, root: str | None = None) -> bool:
     """Change a user's phone at home.
 
     CLI Example:
@@ -303,7 +307,7 @@ def chhomephone(ctx: MinionContext, name: str, homephone: Any, root: str | None 
     return _change_gecos(ctx, name, {"homephone": str(homephone)}, root)
 
 
-def chother(ctx: MinionContext, name: str, other: Any, root: str | None = None) -> bool:
+def chother(ctx: MinionContext, name: str, other: object, root: str | None = None) -> bool:
     """Change the rest of a user's description.
 
     CLI Example:
@@ -335,7 +339,7 @@ def _need_user(ctx: MinionContext, name: str, root: str | None) -> files.PasswdL
 
 
 def _change_value(
-    ctx: MinionContext, name: str, field: str, value: Any, flags: list[str], root: str | None
+    ctx: MinionContext, name: str, field: str, value: object, flags: list[str], root: str | None
 ) -> bool:
     """Change one value of a user, and look whether it is as it should be afterwards."""
     _need_user(ctx, name, root)

@@ -37,7 +37,7 @@ def create(
     distribute: bool = False,
     clear: bool = False,
     python: str | None = None,
-    extra_search_dir: Any = None,
+    extra_search_dir: object = None,
     never_download: bool | None = None,
     prompt: str | None = None,
     pip: bool = False,

@@ -76,7 +76,7 @@ def create_private_key(
 
 def encode_private_key(
     ctx: MinionContext,
-    private_key: Any,
+    private_key: object,
     encoding: str = "pem",
     passphrase: str | None = None,
     private_key_passphrase: str | None = None,
@@ -99,7 +99,7 @@ def create_certificate(
     ca_server: str | None = None,
     signing_policy: str | None = None,
     encoding: str = "pem",
-    append_certs: Any = None,
+    append_certs: object = None,
     pkcs12_passphrase: str | None = None,
     pkcs12_encryption_compat: bool = False,
     pkcs12_friendlyname: str | None = None,
@@ -149,10 +149,10 @@ def _issue_certificate(
 
 def encode_certificate(
     ctx: MinionContext,
-    certificate: Any,
+    certificate: object,
     encoding: str = "pem",
-    append_certs: Any = None,
-    private_key: Any = None,
+    append_certs: object = None,
+    private_key: object = None,
     private_key_passphrase: str | None = None,
     pkcs12_passphrase: str | None = None,
     pkcs12_encryption_compat: bool = False,
@@ -187,7 +187,7 @@ def encode_certificate(
 
 def create_csr(
     ctx: MinionContext,
-    private_key: Any,
+    private_key: object,
     private_key_passphrase: str | None = None,
     digest: str = "sha256",
     encoding: str = "pem",
@@ -216,7 +216,7 @@ def create_csr(
 
 
 def encode_csr(
-    ctx: MinionContext, csr: Any, encoding: str = "pem", raw: bool = False
+    ctx: MinionContext, csr: object, encoding: str = "pem", raw: bool = False
 ) -> str | bytes:
     """Return a request in another encoding.
 
@@ -232,15 +232,15 @@ def encode_csr(
 
 def create_crl(
     ctx: MinionContext,
-    signing_private_key: Any,
-    revoked: Any,
-    signing_cert: Any,
+    signing_private_key: object,
+    revoked: object,
+    signing_cert: object,
     signing_private_key_passphrase: str | None = None,
     include_expired: bool = False,
     days_valid: int | None = None,
     digest: str = "sha256",
     encoding: str = "pem",
-    extensions: Any = None,
+    extensions: object = None,
     path: str | None = None,
     raw: bool = False,
     **kwargs: Any,
@@ -273,7 +273,7 @@ def create_crl(
 
 
 def encode_crl(
-    ctx: MinionContext, crl: Any, encoding: str = "pem", raw: bool = False
+    ctx: MinionContext, crl: object, encoding: str = "pem", raw: bool = False
 ) -> str | bytes:
     """Return a list of revoked certificates in another encoding.
 
@@ -286,14 +286,14 @@ def encode_crl(
     )
 
 
-def _build_crl(ctx: MinionContext, given: Any) -> _encodings.RevocationList:
+def _build_crl(ctx: MinionContext, given: object) -> _encodings.RevocationList:
     found = _encodings.read_list(_declared.source(ctx.host, given))
     if found is None:
         raise FunctionError("Could not load PEM-encoded certificate revocation list.")
     return found[0]
 
 
-def read_crl(ctx: MinionContext, crl: Any) -> dict[str, Any]:
+def read_crl(ctx: MinionContext, crl: object) -> dict[str, Any]:
     """Return what is in a list of revoked certificates.
 
     CLI Example:
@@ -303,7 +303,7 @@ def read_crl(ctx: MinionContext, crl: Any) -> dict[str, Any]:
     return _revocation.describe(_build_crl(ctx, crl))
 
 
-def verify_crl(ctx: MinionContext, crl: Any, cert: Any) -> bool:
+def verify_crl(ctx: MinionContext, crl: object, cert: object) -> bool:
     """Whether a list is signed by the key of this certificate.
 
     CLI Example:
@@ -332,7 +332,7 @@ def get_signing_policy(
 def sign_remote_certificate(
     ctx: MinionContext,
     signing_policy: str,
-    kwargs: Any,
+    kwargs: object,
     get_signing_policy_only: bool = False,
     **more: Any,
 ) -> dict[str, Any]:
@@ -395,7 +395,7 @@ def read_csr(ctx: MinionContext, csr: str) -> dict[str, Any]:
 
 
 def get_public_key(
-    ctx: MinionContext, key: str, passphrase: str | None = None, asObj: Any = None
+    ctx: MinionContext, key: str, passphrase: str | None = None, asObj: object = None
 ) -> str:
     """The public key of a key, certificate or request, as PEM.
 

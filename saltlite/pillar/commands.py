@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
     """The source whose text this renderer reads."""
 
-    def source(ctx: MinionContext, _pillar: Mapping[str, Any], command: str) -> Mapping[str, Any]:
+    def source(
+        ctx: MinionContext, _pillar: Mapping[str, object], command: str
+    ) -> Mapping[str, Any]:
         """Run the command and read what it prints; a failure is logged and gives nothing."""
         line = command.replace("%s", shlex.quote(ctx.config.identity.id))
         done = ctx.host.run(["/bin/sh", "-c", line])

@@ -124,7 +124,7 @@ class Compiler:
         """The top files as one, of all targets, and what is wrong with them."""
         return tops.show_top(self._merge_tops()), self._errors
 
-    def compile(self, override: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def compile(self, override: Mapping[str, object] | None = None) -> dict[str, Any]:
         """The pillar; ``_errors`` is there if there were any.
 
         ``override`` lies below it and on top, so that lists that are joined begin with it.
@@ -152,7 +152,9 @@ class Compiler:
         self._errors.append(error)
         self.mistakes.note(error, problem, excerpt, said)
 
-    def _merge_data(self, under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    def _merge_data(
+        self, under: Mapping[str, object], over: Mapping[str, object]
+    ) -> dict[str, Any]:
         joined: dict[str, Any] = merge_by(
             self.options.pillar_source_merging_strategy,
             under,
@@ -162,7 +164,7 @@ class Compiler:
         )
         return joined
 
-    def _merge_into(self, own: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    def _merge_into(self, own: dict[str, Any], over: Mapping[str, object]) -> dict[str, Any]:
         """:meth:`_merge_data` into ``own`` itself where that can be: many files cost less then."""
         renderer = self.ctx.config.files.renderer
         if not is_recursive(self.options.pillar_source_merging_strategy, renderer):
@@ -269,7 +271,7 @@ class Compiler:
     def _render_sls(
         self,
         place: SlsLocation,
-        variables: Mapping[str, Any],
+        variables: Mapping[str, object],
         seen: dict[str, dict[str, Any]],
         named_in: Sequence[SlsFile],
     ) -> dict[str, Any] | None:
@@ -314,7 +316,7 @@ class Compiler:
         return file
 
     def _render_data(
-        self, place: SlsLocation, file: SlsFile, variables: Mapping[str, Any]
+        self, place: SlsLocation, file: SlsFile, variables: Mapping[str, object]
     ) -> dict[str, Any] | None:
         source = TemplateSource(
             text=file.text,
@@ -347,7 +349,7 @@ class Compiler:
 
     def _join_included(
         self,
-        include: Sequence[Any],
+        include: Sequence[object],
         here: SlsLocation,
         seen: dict[str, dict[str, Any]],
         file: SlsFile,
@@ -405,11 +407,11 @@ def _locate_name(name: str, files: Sequence[SlsFile]) -> str:
     return f"{files[0].path}: " if files else ""
 
 
-def _names_one(source: Any) -> bool:
+def _names_one(source: object) -> bool:
     return isinstance(source, Mapping) and len(source) == 1
 
 
-def _split_entry(entry: Any) -> tuple[str, Mapping[str, Any], str]:
+def _split_entry(entry: object) -> tuple[str, Mapping[str, Any], str]:
     """``b`` or ``{b: {defaults: {...}, key: a:b}}``: name, variables, and where it goes."""
     if not isinstance(entry, Mapping) or len(entry) != 1:
         return str(entry), {}, ""

@@ -29,7 +29,7 @@ def compile_for_minion(
     *,
     pillarenv: str | None = None,
     override: PlainMap = NO_OVERRIDE,
-    on_demand: Mapping[str, Any] | None = None,
+    on_demand: Mapping[str, object] | None = None,
     extra_minion_data: PlainMap = NO_OVERRIDE,
 ) -> dict[str, Any]:
     """The pillar of a minion, on its master. Plain data that belongs to nobody else.
@@ -79,7 +79,7 @@ def compile_masterless(
     *,
     pillarenv: str | None = None,
     override: PlainMap = NO_OVERRIDE,
-    on_demand: Mapping[str, Any] | None = None,
+    on_demand: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """The pillar of a minion without a master, of its own ``pillar_roots``."""
     config = ctx.config
@@ -100,7 +100,9 @@ def compile_masterless(
     )
 
 
-def _allow_on_demand(on_demand: Mapping[str, Any] | None, names: Any) -> list[Mapping[str, Any]]:
+def _allow_on_demand(
+    on_demand: Mapping[str, object] | None, names: object
+) -> list[Mapping[str, Any]]:
     """The source that is asked for, if the option names it and it is none of the built-in ones.
 
     Those run commands, read files and fetch addresses: what they get is for the master's own
@@ -162,15 +164,15 @@ def compile_directories(
 
 def _compile_pillar(
     config: MinionConfig,
-    options: Any,
+    options: object,
     grains: PlainMap,
     *,
     pillarenv: str | None,
     override: PlainMap,
-    nodegroups: Mapping[str, Any],
+    nodegroups: Mapping[str, object],
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
-    on_demand: Sequence[Mapping[str, Any]] = (),
+    on_demand: Sequence[Mapping[str, object]] = (),
     mistakes: Mistakes | None = None,
     owner: MasterConfig | None = None,
     extra_minion_data: PlainMap = NO_OVERRIDE,
@@ -208,7 +210,7 @@ def _make_compiler(
     grains: PlainMap,
     *,
     pillarenv: str | None,
-    nodegroups: Mapping[str, Any],
+    nodegroups: Mapping[str, object],
     events: EventSink,
     before: PlainMap = NO_OVERRIDE,
     mounts: Sequence[Mount] = (),
@@ -261,7 +263,7 @@ def _make_compiler(
 
 
 def _options_of_sources(
-    owner: MasterConfig | MinionConfig, more: Mapping[str, Any]
+    owner: MasterConfig | MinionConfig, more: Mapping[str, object]
 ) -> dict[str, Any]:
     """All options of who compiles, with its own id."""
     from saltlite.config.opts import flat_opts

@@ -49,7 +49,7 @@ def _decrypt_value(
     return ""
 
 
-def _list_wanted(entries: Any, default: str) -> Iterator[tuple[str, str]]:
+def _list_wanted(entries: object, default: str) -> Iterator[tuple[str, str]]:
     if isinstance(entries, Mapping):
         entries = [{key: renderer} for key, renderer in entries.items()]
     for entry in entries if isinstance(entries, (list, tuple)) else ():

@@ -50,9 +50,9 @@ def options_of(ctx: MinionContext) -> dict[str, Any]:
 def ask(
     ctx: MinionContext,
     name: str,
-    argument: Any,
-    pillar: Mapping[str, Any],
-    extra_minion_data: Mapping[str, Any] | None = None,
+    argument: object,
+    pillar: Mapping[str, object],
+    extra_minion_data: Mapping[str, object] | None = None,
 ) -> Mapping[str, Any] | None:
     """What a source says; ``None`` if there is no such source, which is logged.
 
@@ -80,7 +80,9 @@ def ask(
     return found
 
 
-def _call_source(called: Called, argument: Any, extra_minion_data: Mapping[str, Any] | None) -> Any:
+def _call_source(
+    called: Called, argument: object, extra_minion_data: Mapping[str, object] | None
+) -> Any:
     function, first = called
     extra = {EXTRA: extra_minion_data} if extra_minion_data and _takes_extra(function) else {}
     if isinstance(argument, Mapping):
@@ -96,7 +98,7 @@ def _takes_extra(function: Callable[..., Any]) -> bool:
     return found is not None and found.kind is found.POSITIONAL_OR_KEYWORD
 
 
-def _load_built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
+def _load_built_in(ctx: MinionContext, name: str, pillar: Mapping[str, object]) -> Called | None:
     module = PILLAR.load(name)
     if module is None:
         return None
@@ -104,7 +106,7 @@ def _load_built_in(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> 
     return source, (ctx, pillar)
 
 
-def _of_user(ctx: MinionContext, name: str, pillar: Mapping[str, Any]) -> Called | None:
+def _of_user(ctx: MinionContext, name: str, pillar: Mapping[str, object]) -> Called | None:
     source = _user_modules(ctx).source(name)
     function = source.functions.get("ext_pillar") if source is not None else None
     return None if function is None else (function, (ctx.config.identity.id, dict(pillar)))

@@ -14,7 +14,7 @@ from saltlite.errors import ConfigError, WireError
 NO_OVERRIDE: PlainMap = {}
 
 
-def options_for_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> dict[str, Any]:
+def options_for_ext_pillars(config: MinionConfig, grains: Mapping[str, object]) -> dict[str, Any]:
     """The options that ``pass_to_ext_pillars`` names, ``a:b`` being ``b`` below ``a``.
 
     Those that are not there are left out.
@@ -42,7 +42,7 @@ def options_for_ext_pillars(config: MinionConfig, grains: Mapping[str, Any]) -> 
     return passed
 
 
-def _pass_value(data: Any, names: list[str], passed: dict[str, Any]) -> None:
+def _pass_value(data: object, names: list[str], passed: dict[str, Any]) -> None:
     """Copy the value at a path, if there is one."""
     above = names[:-1]
     for name in above:
@@ -56,7 +56,7 @@ def _pass_value(data: Any, names: list[str], passed: dict[str, Any]) -> None:
 
 def pillar_load(
     config: MinionConfig,
-    grains: Mapping[str, Any],
+    grains: Mapping[str, object],
     *,
     saltenv: str | None = None,
     pillarenv: str | None = None,

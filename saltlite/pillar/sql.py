@@ -55,7 +55,7 @@ class Values(dict[Any, Any]):
     """A map whose values alone will count, as a list."""
 
 
-def queries(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Query]:
+def queries(args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[Query]:
     """The queries that the option has, in the order in which they are asked.
 
     Raises:
@@ -68,7 +68,7 @@ def queries(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Query]:
             yield query
 
 
-def _read_query(root: str, entry: Any) -> Query | None:
+def _read_query(root: str, entry: object) -> Query | None:
     """One entry; ``None`` if it has no query."""
     if isinstance(entry, list):
         entry = dict(zip(("query", "depth"), entry, strict=False))
@@ -121,7 +121,9 @@ def ask(fetch: Fetch, asked: Iterator[Query]) -> dict[str, Any]:
     return {str(key): _as_plain(value) for key, value in found.items()}
 
 
-def _add_row(below: dict[Any, Any], query: Query, names: Sequence[str], row: Sequence[Any]) -> None:
+def _add_row(
+    below: dict[Any, Any], query: Query, names: Sequence[str], row: Sequence[object]
+) -> None:
     last = len(row) - 1
     keys = query.depth if 0 < query.depth < last else last
     node = below
@@ -136,7 +138,7 @@ def _add_row(below: dict[Any, Any], query: Query, names: Sequence[str], row: Seq
         _put_value(node, row[max(last - 1, 0)], row[last], query)
 
 
-def _child_node(node: dict[Any, Any], key: Any, kind: type[Any]) -> Any:
+def _child_node(node: dict[Any, Any], key: object, kind: type[Any]) -> Any:
     """What lies below a key, if it is of that kind; else a new one."""
     child = node.get(_check_key(key))
     if type(child) is not kind:
@@ -144,7 +146,7 @@ def _child_node(node: dict[Any, Any], key: Any, kind: type[Any]) -> Any:
     return child
 
 
-def _put_value(node: dict[Any, Any], key: Any, value: Any, query: Query) -> None:
+def _put_value(node: dict[Any, Any], key: object, value: object, query: Query) -> None:
     if query.as_list and _check_key(key) in node:
         before = node[key]
         node[key] = [*before, value] if isinstance(before, list) else [before, value]
@@ -152,13 +154,13 @@ def _put_value(node: dict[Any, Any], key: Any, value: Any, query: Query) -> None
         node[_check_key(key)] = value
 
 
-def _check_key(key: Any) -> Any:
+def _check_key(key: object) -> Any:
     if isinstance(key, (dict, list)):
         raise ExternalFailed(f"a column that is a key holds a {type(key).__name__}")
     return key
 
 
-def _decode_map(value: Any) -> Mapping[str, Any]:
+def _decode_map(value: object) -> Mapping[str, Any]:
     if isinstance(value, (str, bytes)):
         try:
             value = json.loads(value)
@@ -170,12 +172,12 @@ def _decode_map(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _join_maps(below: dict[Any, Any], more: Mapping[str, Any]) -> None:
+def _join_maps(below: dict[Any, Any], more: Mapping[str, object]) -> None:
     joined = merge(below, more)
     below.update(joined)
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     if isinstance(value, Values):
         return [_as_plain(one) for one in value.values()]
     if isinstance(value, dict):

@@ -26,7 +26,7 @@ class TopPillars:
     errors: list[str] = field(default_factory=list)
 
 
-def merge_tops(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[Any]]]:
+def merge_tops(tops: Iterable[Mapping[str, object]]) -> dict[str, dict[str, list[Any]]]:
     """Several top files as one.
 
     Raises:
@@ -44,7 +44,7 @@ def merge_tops(tops: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, list[An
     return joined
 
 
-def show_top(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[str, list[Any]]]:
+def show_top(top: Mapping[str, Mapping[str, Sequence[object]]]) -> dict[str, dict[str, list[Any]]]:
     """A top file as ``pillar.show_top`` tells it: of each target its kind, then its SLS, once."""
     return {
         saltenv: {target: _plain_entries(entries) for target, entries in targets.items()}
@@ -52,12 +52,12 @@ def show_top(top: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, dict[s
     }
 
 
-def _plain_entries(entries: Sequence[Any]) -> list[Any]:
+def _plain_entries(entries: Sequence[object]) -> list[Any]:
     kinds = [entry for entry in entries if isinstance(entry, Mapping) and "match" in entry]
     return [*kinds, *dict.fromkeys(entry for entry in entries if isinstance(entry, str))]
 
 
-def _as_list(entries: Any) -> list[Any]:
+def _as_list(entries: object) -> list[Any]:
     if isinstance(entries, str):
         return [entries]
     if isinstance(entries, Sequence):
@@ -66,7 +66,7 @@ def _as_list(entries: Any) -> list[Any]:
 
 
 def find_wanted(
-    top: Mapping[str, Mapping[str, Sequence[Any]]],
+    top: Mapping[str, Mapping[str, Sequence[object]]],
     fits: Callable[[Target], bool],
     only: str | None = None,
 ) -> TopPillars:
@@ -89,14 +89,14 @@ def find_wanted(
     return found
 
 
-def _kind_of(entries: Sequence[Any]) -> str:
+def _kind_of(entries: Sequence[object]) -> str:
     for entry in entries:
         if isinstance(entry, Mapping) and "match" in entry:
             return str(entry["match"])
     return DEFAULT_MATCH
 
 
-def _take_entries(found: TopPillars, saltenv: str, entries: Sequence[Any]) -> None:
+def _take_entries(found: TopPillars, saltenv: str, entries: Sequence[object]) -> None:
     names = found.sls.setdefault(saltenv, [])
     lenient = any(isinstance(entry, Mapping) and entry.get("ignore_missing") for entry in entries)
     for entry in entries:

@@ -25,7 +25,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
 
     def source(
         ctx: MinionContext,
-        _pillar: Mapping[str, Any],
+        _pillar: Mapping[str, object],
         url: str,
         with_grains: bool = False,
         header_dict: Mapping[str, str] | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from saltlite.core.lazyregex import regex
 
@@ -34,7 +33,7 @@ def without(text: str, alias: str) -> str:
     return "".join(f"{line}\n" for name, _, line in _parse_lines(text) if name != alias)
 
 
-def show_target(target: Any) -> str:
+def show_target(target: object) -> str:
     """One target, or several as the table has them."""
     return ", ".join(map(str, target)) if isinstance(target, (list, tuple)) else str(target)
 

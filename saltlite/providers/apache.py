@@ -81,7 +81,7 @@ def parse_status(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def render_config(config: Mapping[str, Any]) -> str:
+def render_config(config: Mapping[str, object]) -> str:
     """One part of a configuration: directives, a map being a section.
 
     A section's ``this`` is its argument; a list repeats the directive.
@@ -89,7 +89,7 @@ def render_config(config: Mapping[str, Any]) -> str:
     return "".join(_render_directive(name, value) for name, value in config.items())
 
 
-def _render_directive(name: str, value: Any) -> str:
+def _render_directive(name: str, value: object) -> str:
     if isinstance(value, Mapping):
         inner = {key: each for key, each in value.items() if key != "this"}
         argument = f" {value['this']}" if "this" in value else ""

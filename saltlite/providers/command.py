@@ -129,7 +129,7 @@ class _Prepared:
 
 
 def run(
-    ctx: MinionContext, cmd: Any, options: CommandOptions, *, shown: str | None = None
+    ctx: MinionContext, cmd: object, options: CommandOptions, *, shown: str | None = None
 ) -> Outcome:
     """Run a command to its end, and set the job's retcode.
 
@@ -159,7 +159,7 @@ def run(
     return _finish_command(ctx, prepared.name, done, options)
 
 
-def start(ctx: MinionContext, cmd: Any, options: CommandOptions) -> int:
+def start(ctx: MinionContext, cmd: object, options: CommandOptions) -> int:
     """Start a command that nobody waits for; its process id. Raises as :func:`run`."""
     prepared = _prepare_command(ctx, cmd, options, None)
     try:
@@ -176,7 +176,7 @@ def log_output(text: str, options: CommandOptions, retcode: int) -> None:
 
 
 def _prepare_command(
-    ctx: MinionContext, cmd: Any, options: CommandOptions, shown: str | None
+    ctx: MinionContext, cmd: object, options: CommandOptions, shown: str | None
 ) -> _Prepared:
     command, wanted_cwd = _expand_command(ctx, cmd, options)
     _check_permission(ctx, command)
@@ -202,7 +202,7 @@ def _prepare_command(
 
 
 def _expand_command(
-    ctx: MinionContext, cmd: Any, options: CommandOptions
+    ctx: MinionContext, cmd: object, options: CommandOptions
 ) -> tuple[list[str] | str, str | None]:
     """The command and its directory as text, rendered if they are templates."""
     command: list[str] | str = list(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
@@ -298,7 +298,7 @@ def _find_cwd(wanted: str | None, account: Account | None) -> str:
     return wanted
 
 
-def _parse_umask(wanted: Any) -> int | None:
+def _parse_umask(wanted: object) -> int | None:
     if wanted is None or str(wanted).strip() == "":
         return None
     try:
@@ -331,7 +331,7 @@ def _build_environment(
     return env
 
 
-def merge_environment(env: Any) -> dict[str, str]:
+def merge_environment(env: object) -> dict[str, str]:
     """The option ``env`` in any of its forms: a map, a list of maps, or YAML of either."""
     if isinstance(env, str):
         env = _from_yaml(env)
@@ -352,14 +352,14 @@ def _from_yaml(text: str) -> Any:
         raise FunctionError("the environment is not a map") from None  # its text may be a secret
 
 
-def _join_maps(parts: Iterable[Any]) -> dict[Any, Any]:
+def _join_maps(parts: Iterable[object]) -> dict[Any, Any]:
     env: dict[Any, Any] = {}
     for part in parts:
         env |= dict(part) if isinstance(part, Mapping) else {part: None}
     return env
 
 
-def _environment_text(name: str, value: Any) -> str:
+def _environment_text(name: str, value: object) -> str:
     if value is None:
         log.error(
             "Environment variable '%s' passed without a value. Setting value to an empty string",
@@ -449,7 +449,7 @@ def _is_success(exit_code: int, stdout: str, stderr: str, options: CommandOption
     )
 
 
-def _parse_texts(wanted: Any) -> list[str]:
+def _parse_texts(wanted: object) -> list[str]:
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -457,7 +457,7 @@ def _parse_texts(wanted: Any) -> list[str]:
     return [str(part) for part in wanted] if isinstance(wanted, Sequence) else [str(wanted)]
 
 
-def _parse_numbers(wanted: Any) -> list[int]:
+def _parse_numbers(wanted: object) -> list[int]:
     try:
         return [int(text) for text in _parse_texts(wanted)]
     except ValueError:
@@ -478,7 +478,7 @@ def _log_end(name: str, retcode: int, stdout: str, stderr: str, options: Command
         log.log(level, "retcode: %s", retcode)
 
 
-def _build_timeout(cmd: Any, done: Completed, options: CommandOptions) -> Outcome:
+def _build_timeout(cmd: object, done: Completed, options: CommandOptions) -> Outcome:
     """A command that was killed. The job's retcode stays 0, as in Salt."""
     text = f"{_show_command(cmd)} : Timed out after {options.timeout} seconds"
     if _log_level(options) is not None:
@@ -486,7 +486,7 @@ def _build_timeout(cmd: Any, done: Completed, options: CommandOptions) -> Outcom
     return Outcome(done.pid, 1, text, "")
 
 
-def _show_command(cmd: Any) -> str:
+def _show_command(cmd: object) -> str:
     return shlex.join(map(str, cmd)) if isinstance(cmd, (list, tuple)) else str(cmd)
 
 

@@ -6,7 +6,6 @@ Called by ``modules/debconf.py`` and the states. Source: debconf-set-selections(
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError
@@ -53,8 +52,8 @@ def text_of(
     saltenv: str,
     *,
     template: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
+    context: Mapping[str, object] | None = None,
+    defaults: Mapping[str, object] | None = None,
 ) -> str | None:
     """The text of a file here or on the master, perhaps rendered; ``None`` if there is none."""
     local = path

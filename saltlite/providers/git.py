@@ -150,7 +150,7 @@ def with_login(url: str, user: str | None, password: str | None) -> str:
     return f"{scheme}://{login}@{host.rpartition('@')[2]}{slash}{path}"
 
 
-def option_words(opts: Any) -> list[str]:
+def option_words(opts: object) -> list[str]:
     """Options of the command line: a list, or text as a shell would split it.
 
     Raises:
@@ -167,7 +167,7 @@ def option_words(opts: Any) -> list[str]:
     return words[1:] if words[:1] == ["--"] else words
 
 
-def directory(cwd: Any) -> str:
+def directory(cwd: object) -> str:
     """A directory as a user names it: ``~`` and relative paths are possible."""
     return os.path.abspath(os.path.expanduser(str(cwd)))
 
@@ -259,7 +259,7 @@ def parse_config(text: str) -> dict[str, list[str]]:
     return found
 
 
-def own(kwargs: Mapping[str, Any], *known: str) -> dict[str, Any]:
+def own(kwargs: Mapping[str, object], *known: str) -> dict[str, Any]:
     """Keyword arguments without what the job brings along.
 
     Raises:

@@ -41,7 +41,7 @@ def package(text: str) -> tuple[str, str | None]:
     return (name, version) if mark and name else (text, None)
 
 
-def listing(directory: str | None, depth: Any, pkg: str | None) -> list[str]:
+def listing(directory: str | None, depth: object, pkg: str | None) -> list[str]:
     """The words of ``npm list``; without a directory it is about the whole machine."""
     words = ["npm", "list", "--json", "--silent"]
     words += [] if directory else ["--global"]

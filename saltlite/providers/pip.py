@@ -139,7 +139,7 @@ def _split_list(text: str) -> list[str]:
     return [*parts, current]
 
 
-def install_words(options: Mapping[str, Any]) -> list[str]:
+def install_words(options: Mapping[str, object]) -> list[str]:
     """The words of ``pip install`` but for packages; ``options`` are Salt's, by their names.
 
     Raises:
@@ -195,7 +195,7 @@ _LISTS = {
 }
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
+def _check_options(options: Mapping[str, object]) -> None:
     if options.get("no_index") and (options.get("index_url") or options.get("extra_index_url")):
         raise FunctionError(
             "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive."

@@ -16,7 +16,7 @@ and never to a function that takes any keyword."""
 
 
 def lay_out(
-    function: Callable[..., Any], given: Mapping[str, Any]
+    function: Callable[..., Any], given: Mapping[str, object]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The positional arguments and keywords with which ``function`` is called."""
     left = dict(given)

@@ -86,7 +86,9 @@ class _Refused(Exception):
     """A reaction cannot be made; the text says why."""
 
 
-def compile_reactions(rendered: Sequence[tuple[str, Any]], *, masterless: bool = False) -> Compiled:
+def compile_reactions(
+    rendered: Sequence[tuple[str, object]], *, masterless: bool = False
+) -> Compiled:
     """The reactions of the files of one event: pairs of a file's name and what it renders to.
 
     Of an id that several files have, the last one counts. ``caller`` is for a masterless minion
@@ -108,14 +110,16 @@ def compile_reactions(rendered: Sequence[tuple[str, Any]], *, masterless: bool =
     return made
 
 
-def _add(chunk: Mapping[str, Any], made: Compiled, *, masterless: bool) -> None:
+def _add(chunk: Mapping[str, object], made: Compiled, *, masterless: bool) -> None:
     try:
         made.reactions.append(_reaction(chunk, made.warnings, masterless=masterless))
     except _Refused as error:
         made.errors.append(f"{chunk.get('__sls__')}: {chunk['__id__']}: {error}")
 
 
-def _read_declarations(name: str, value: Any, made: Compiled) -> tuple[dict[Any, Any], list[str]]:
+def _read_declarations(
+    name: str, value: object, made: Compiled
+) -> tuple[dict[Any, Any], list[str]]:
     """The declarations of one file, written out, with its name in each; mistakes in them."""
     if value is None or value == {}:
         return {}, []
@@ -133,7 +137,7 @@ def _read_declarations(name: str, value: Any, made: Compiled) -> tuple[dict[Any,
     return declared, errors
 
 
-def _drop_repeats(ident: Any, body: Any, name: str, made: Compiled) -> Any:
+def _drop_repeats(ident: object, body: object, name: str, made: Compiled) -> Any:
     """Of two functions of one kind under an id the first counts, as in Salt; the other is told."""
     if not isinstance(body, Mapping):
         return body
@@ -149,7 +153,7 @@ def _drop_repeats(ident: Any, body: Any, name: str, made: Compiled) -> Any:
     return kept
 
 
-def _reaction(chunk: Mapping[str, Any], warnings: list[str], *, masterless: bool) -> Reaction:
+def _reaction(chunk: Mapping[str, object], warnings: list[str], *, masterless: bool) -> Reaction:
     kind = KINDS.get(str(chunk["state"]))
     if kind is None:
         known = ", ".join(sorted(KINDS))
@@ -171,7 +175,7 @@ def _reaction(chunk: Mapping[str, Any], warnings: list[str], *, masterless: bool
     return _run(base, given, {key: chunk[key] for key in OWN_KEYS if key in chunk})
 
 
-def _list_ignored(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
+def _list_ignored(kind: str, given: Mapping[str, object]) -> Iterator[str]:
     """A line for each key that has no effect."""
     beside = [key for key in ("arg", "kwarg") if key in given]
     if "args" in given and beside:
@@ -185,7 +189,7 @@ def _list_ignored(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key} is ignored; arguments of the function are below args"
 
 
-def _local(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
+def _local(base: Mapping[str, Any], given: Mapping[str, object]) -> Reaction:
     tgt = given.get("tgt")
     if isinstance(tgt, (int, float)) and not isinstance(tgt, bool):
         tgt = str(tgt)
@@ -206,7 +210,9 @@ def _local(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
     )
 
 
-def _run(base: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]) -> Reaction:
+def _run(
+    base: Mapping[str, Any], given: Mapping[str, object], own: Mapping[str, object]
+) -> Reaction:
     if not given.keys() & {"args", "arg", "kwarg"}:
         named = {**own, **{str(key): value for key, value in given.items()}}
         return Reaction(**base, kwarg=named, by_signature=True)
@@ -226,7 +232,7 @@ def _caller(base: Mapping[str, Any], given: Mapping[str, Any]) -> Reaction:
     return Reaction(**base, arg=tuple(args))
 
 
-def _arguments(given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(given: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
     """Positional arguments and keywords, in the new form (``args``) or the old one."""
     if "args" in given:
         keywords = _keywords(given["args"])
@@ -240,7 +246,7 @@ def _arguments(given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     return listed, {} if kwarg is None else _keywords(kwarg)
 
 
-def _keywords(args: Any) -> dict[str, Any]:
+def _keywords(args: object) -> dict[str, Any]:
     """The keywords of a map, or of a list of maps of one key."""
     if isinstance(args, Mapping):
         return {str(key): value for key, value in args.items()}

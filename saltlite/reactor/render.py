@@ -85,7 +85,7 @@ class ReactionRenderer:
             raise FileMissing(named, tag)
         return files
 
-    def render(self, path: str, tag: str, data: Mapping[str, Any]) -> Any:
+    def render(self, path: str, tag: str, data: Mapping[str, object]) -> Any:
         """What a file says about an event; nothing for an empty file.
 
         Raises:

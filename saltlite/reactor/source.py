@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from saltlite.config.schema import OptionSource
 from saltlite.disk import check_origin
@@ -17,7 +16,7 @@ log = logging.getLogger(__name__)
 OPTION = "reactor"
 
 
-def configured_entries(value: Any, sources: Mapping[str, OptionSource]) -> Entries:
+def configured_entries(value: object, sources: Mapping[str, OptionSource]) -> Entries:
     """The entries of the option, read from the file that it names if it names one.
 
     What is wrong is told with file and line.
@@ -81,7 +80,7 @@ class EntrySource:
     were.
     """
 
-    def __init__(self, value: Any, sources: Mapping[str, OptionSource]) -> None:
+    def __init__(self, value: object, sources: Mapping[str, OptionSource]) -> None:
         """Read the entries.
 
         Raises:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from saltlite.config.schema import describe_found
 from saltlite.core.dataclasses import dataclass
@@ -43,7 +43,7 @@ class Entries:
     problems: tuple[str, ...] = ()
 
 
-def read_entries(value: Any, place: Callable[[int], str] = lambda _number: "") -> Entries:
+def read_entries(value: object, place: Callable[[int], str] = lambda _number: "") -> Entries:
     """Read the list of entries.
 
     ``place`` tells where the entry of a number is (``file:line``); -1 is the option itself.
@@ -62,13 +62,13 @@ def read_entries(value: Any, place: Callable[[int], str] = lambda _number: "") -
     return Entries(tuple(entries), tuple(problems))
 
 
-def _problem(place: str, value: Any, allowed: str) -> str:
+def _problem(place: str, value: object, allowed: str) -> str:
     return ": ".join(
         part for part in (place, "reactor", f"found {describe_found(value)}") if part
     ) + (f", {allowed}")
 
 
-def read_entry(value: Any) -> ReactorEntry | None:
+def read_entry(value: object) -> ReactorEntry | None:
     """One entry; ``None`` if it is of another form."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return None

@@ -22,7 +22,7 @@ _BLOCK = regex(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DO
 _HEADER = "-----BEGIN PGP MESSAGE-----"
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The same data with every GPG message in it decrypted.
 
     What cannot be decrypted stays as it is, with a line in the log, unless the option
@@ -41,7 +41,7 @@ class Decrypter:
         self._ctx = ctx
         self._path = path
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: object) -> Any:
         """Lists and maps are walked through, texts decrypted, all else stays."""
         if isinstance(data, str):
             return self._decrypt_text(data)

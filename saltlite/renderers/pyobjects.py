@@ -54,7 +54,7 @@ class States:
     extended: dict[str, dict[str, Any]] = field(default_factory=dict)
     blocks: list[Requisite] = field(default_factory=list)
 
-    def add(self, ident: str, function: str, arguments: Mapping[str, Any]) -> None:
+    def add(self, ident: str, function: str, arguments: Mapping[str, object]) -> None:
         """Declare a state; it has the requisites of the blocks around it.
 
         Raises:
@@ -79,7 +79,7 @@ class States:
         return found
 
 
-def _plain_argument(key: str, value: Any) -> Any:
+def _plain_argument(key: str, value: object) -> Any:
     """An argument; a requisite is a list of maps."""
     if key not in REQUISITES:
         return value
@@ -140,7 +140,7 @@ class Module:
         return declare
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The high data that an SLS file of Python declares.
 
     Raises:
@@ -247,7 +247,7 @@ def _class_name(module: str) -> str:
     return "".join(part.capitalize() for part in module.split("_"))
 
 
-def _make_map_class(grains: Mapping[str, Any], pillar: Callable[[str], Any]) -> type:
+def _make_map_class(grains: Mapping[str, object], pillar: Callable[[str], Any]) -> type:
     """The class ``Map``: what derives from it has the values of its classes that fit the grains."""
 
     class Mapped(type):
@@ -270,7 +270,7 @@ def _grain_of(each: type) -> str:
     return str(vars(each).get("__grain__", "os_family"))
 
 
-def _matches_grains(each: Any, grains: Mapping[str, Any]) -> bool:
+def _matches_grains(each: object, grains: Mapping[str, object]) -> bool:
     if not isinstance(each, type):
         return False
     match = vars(each).get("__match__", each.__name__)

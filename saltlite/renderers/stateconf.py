@@ -52,7 +52,7 @@ class StateconfOptions:
     template: Stage = _JINJA
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The high data of an SLS file whose names belong to it.
 
     Raises:
@@ -64,7 +64,7 @@ def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str)
     if not isinstance(data, str):
         raise RenderError(f"stateconf wants text; for data {USAGE} with -p", path=source.path)
 
-    def load(text: str, variables: Mapping[str, Any]) -> Any:
+    def load(text: str, variables: Mapping[str, object]) -> Any:
         named = {**source.variables, **variables, "sls_dir": _sls_directory(source.sls)}
         with_names = replace(source, variables=named)
         rendered = run_stage(options.template, text, with_names, ctx)
@@ -124,7 +124,7 @@ def _own_parameters(high: Any, source: TemplateSource) -> dict[str, Any]:
     return found
 
 
-def _keep_extensions(extend: Any, source: TemplateSource) -> None:
+def _keep_extensions(extend: object, source: TemplateSource) -> None:
     """Keep what ``extend`` says of the parameters of files that are read later."""
     if isinstance(extend, Mapping):
         kept = source.shared.setdefault(_EXTENSIONS, {})
@@ -169,12 +169,12 @@ def _rewrite_high(high: Any, source: TemplateSource, options: StateconfOptions) 
     return _rename_all(found, source)
 
 
-def _require_map(high: Any, source: TemplateSource) -> None:
+def _require_map(high: object, source: TemplateSource) -> None:
     if not isinstance(high, Mapping):
         raise RenderError(f"SLS {source.sls} does not render to a dictionary", path=source.path)
 
 
-def _list_runs(ident: Any, body: Any, source: TemplateSource) -> Iterator[tuple[str, Any]]:
+def _list_runs(ident: object, body: object, source: TemplateSource) -> Iterator[tuple[str, Any]]:
     """What a declaration says, each list a copy; ``test.nop`` alone says it to that function."""
     if isinstance(body, str):
         body = {body: []}
@@ -189,7 +189,7 @@ def _module_of(key: str) -> str:
     return key.partition(".")[0]
 
 
-def _is_set(key: str, arguments: Any) -> bool:
+def _is_set(key: str, arguments: object) -> bool:
     """Whether this is ``stateconf.set``, written in one word or in two."""
     if not isinstance(arguments, list):
         return False
@@ -302,7 +302,7 @@ def _rename_ids(high: High, source: TemplateSource) -> High:
     return {**kept, **renamed}
 
 
-def _rename_body(body: Mapping[str, Any], source: TemplateSource, name: str = "") -> High:
+def _rename_body(body: Mapping[str, object], source: TemplateSource, name: str = "") -> High:
     """A declaration whose requisites have full names, and which has the name ``name``."""
     found: High = {}
     for key, arguments in body.items():
@@ -320,7 +320,7 @@ def _has_name(arguments: list[Any]) -> bool:
     return any(isinstance(each, Mapping) and "name" in each for each in arguments)
 
 
-def _full_argument(argument: Any, source: TemplateSource) -> Any:
+def _full_argument(argument: object, source: TemplateSource) -> Any:
     if not isinstance(argument, Mapping):
         return argument
     return {
@@ -331,7 +331,7 @@ def _full_argument(argument: Any, source: TemplateSource) -> Any:
     }
 
 
-def _full_reference(reference: Any, source: TemplateSource) -> Any:
+def _full_reference(reference: object, source: TemplateSource) -> Any:
     if not isinstance(reference, Mapping):
         return reference
     return {
@@ -344,13 +344,13 @@ def _full_sls(entry: Any, source: TemplateSource) -> Any:
     return _absolute_sls(entry, source) if _is_relative(entry) else entry
 
 
-def _full_exclusion(entry: Any, source: TemplateSource) -> Any:
+def _full_exclusion(entry: object, source: TemplateSource) -> Any:
     if isinstance(entry, Mapping) and _is_relative(entry.get("sls")):
         return {**entry, "sls": _absolute_sls(entry["sls"], source)}
     return entry
 
 
-def _is_relative(name: Any) -> bool:
+def _is_relative(name: object) -> bool:
     return isinstance(name, str) and name.startswith(".")
 
 

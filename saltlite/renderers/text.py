@@ -11,6 +11,6 @@ if TYPE_CHECKING:
     from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The text as it is, without a ``#!`` line."""
     return without_first_line(data) if isinstance(data, str) else data

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The value of a TOML text; needs Python 3.11 or the package ``tomli``.
 
     Raises:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from saltlite.templates.pipe import TemplateSource
 
 
-def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
     """The value of a YAML text; an empty one, ``0`` and ``false`` are an empty map.
 
     Raises:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from saltlite.jobs.returner_context import ReturnerContext
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Print the return."""
     del ctx
     sys.stdout.write(f"{dict(ret)}\n")
 
 
-def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, Any]]) -> None:
+def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, object]]) -> None:
     """Print events."""
     del ctx
     for event in events:

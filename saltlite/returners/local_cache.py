@@ -14,7 +14,7 @@ from saltlite.jobs.returner_context import ReturnerContext
 from saltlite.runner_context import Jobs, RunnerContext
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Keep one return, with a job of its own if there is none."""
     jid, minion = str(ret["jid"]), str(ret["id"])
     load = {"fun": ret.get("fun"), "arg": ret.get("fun_args", []), "tgt": minion, "jid": jid}

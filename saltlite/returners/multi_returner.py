@@ -16,21 +16,21 @@ from saltlite.loader.returners import Returner, resolve
 OPTION = "multi_returner"
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Give a return to all."""
     for one in _list_returners(ctx, "returner"):
         one.call("returner", dict(ret))
 
 
 def save_load(
-    ctx: ReturnerContext, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
+    ctx: ReturnerContext, jid: str, load: Mapping[str, object], minions: Sequence[str] | None = None
 ) -> None:
     """Give a job to all."""
     for one in _list_returners(ctx, "save_load"):
         one.call("save_load", jid, dict(load), minions)
 
 
-def event_return(ctx: ReturnerContext, events: Sequence[Mapping[str, Any]]) -> None:
+def event_return(ctx: ReturnerContext, events: Sequence[Mapping[str, object]]) -> None:
     """Give events to all."""
     for one in _list_returners(ctx, "event_return"):
         one.call("event_return", events)

@@ -54,7 +54,7 @@ def make_server(ctx: ReturnerContext) -> ServerReturner:
     return make_returner(ctx, "mysql", open_store, DEFAULTS)
 
 
-def open_store(options: Mapping[str, Any], keep_s: float) -> SqlStore:
+def open_store(options: Mapping[str, object], keep_s: float) -> SqlStore:
     """Return a connection that is made when it is used; raises StoreError without the driver."""
     del keep_s
     return SqlStore(make_dialect(options), SCHEMA if options["create_tables"] else None)

@@ -67,7 +67,7 @@ def make_server(ctx: ReturnerContext) -> ServerReturner:
     return make_returner(ctx, "pgjsonb", open_store, DEFAULTS, prefix="returner.")
 
 
-def open_store(options: Mapping[str, Any], keep_s: float) -> SqlStore:
+def open_store(options: Mapping[str, object], keep_s: float) -> SqlStore:
     """Return a connection that is made when it is used; raises StoreError without the driver."""
     del keep_s
     dialect = make_dialect(options, save_load=SAVE_LOAD, is_jsonb=True)

@@ -57,7 +57,7 @@ CREATE INDEX IF NOT EXISTS idx_salt_events_tag ON salt_events (tag);
 class PostgresStore(SqlStore):
     """Deletes old rows only where that is wanted, since Salt's does not at all."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Mapping[str, object]) -> None:
         dialect = make_dialect(options, save_load=SAVE_LOAD, is_jsonb=False)
         super().__init__(dialect, SCHEMA if options["create_tables"] else None)
         self._cleans = bool(options["clean"])
@@ -73,7 +73,7 @@ def make_server(ctx: ReturnerContext) -> ServerReturner:
     return make_returner(ctx, "postgres", open_store, DEFAULTS, prefix="returner.")
 
 
-def open_store(options: Mapping[str, Any], keep_s: float) -> SqlStore:
+def open_store(options: Mapping[str, object], keep_s: float) -> SqlStore:
     """Return a connection that is made when it is used; raises StoreError without the driver."""
     del keep_s
     return PostgresStore(options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from saltlite import disk
 from saltlite.core.jsontext import pack_json
@@ -24,21 +24,21 @@ RECORD_BYTES: Final = 16 * 1024 * 1024
 DEFAULTS: Final = {"filename": "/var/log/salt/events"}
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Append one return; raises StoreError, also if it is too long."""
     _append_lines(_file_path(ctx, ret), _to_line(ret))
 
 
-def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, Any]]) -> None:
+def event_return(ctx: ReturnerContext, events: Iterable[Mapping[str, object]]) -> None:
     """Append events; one that is too long is left out. Raises StoreError."""
     _append_lines(_file_path(ctx, None), b"".join(_event_lines(events)))
 
 
-def _file_path(ctx: ReturnerContext, ret: Mapping[str, Any] | None) -> Path:
+def _file_path(ctx: ReturnerContext, ret: Mapping[str, object] | None) -> Path:
     return Path(options(ctx, "rawfile_json", ret, DEFAULTS)["filename"])
 
 
-def _event_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def _event_lines(events: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
     for event in events:
         try:
             yield _to_line(event)
@@ -46,7 +46,7 @@ def _event_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
             log.error("The event %s is not kept: %s", event.get("tag"), error)
 
 
-def _to_line(value: Mapping[str, Any]) -> bytes:
+def _to_line(value: Mapping[str, object]) -> bytes:
     try:
         line = f"{pack_json(dict(value))}\n".encode()
     except (TypeError, ValueError, RecursionError) as error:

@@ -28,6 +28,6 @@ def make_server(ctx: ReturnerContext) -> ServerReturner:
     return make_returner(ctx, "redis", open_store, DEFAULTS)
 
 
-def open_store(options: Mapping[str, Any], keep_s: float) -> RedisStore:
+def open_store(options: Mapping[str, object], keep_s: float) -> RedisStore:
     """Return a connection that is made when it is used; raises StoreError without the driver."""
     return RedisStore(options, keep_s)

@@ -35,7 +35,7 @@ _COUNT_TABLES: Final = (
 )
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Keep one return."""
     row = (
         str(ret["fun"]),
@@ -51,7 +51,7 @@ def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
 
 
 def save_load(
-    ctx: ReturnerContext, jid: str, load: Mapping[str, Any], minions: Sequence[str] | None = None
+    ctx: ReturnerContext, jid: str, load: Mapping[str, object], minions: Sequence[str] | None = None
 ) -> None:
     """Keep a job; the first of a jid stays."""
     del minions
@@ -121,7 +121,7 @@ def prep_jid(
 
 @contextmanager
 def _open_database(
-    ctx: ReturnerContext, ret: Mapping[str, Any] | None = None
+    ctx: ReturnerContext, ret: Mapping[str, object] | None = None
 ) -> Iterator[sqlite3.Connection]:
     """The file, with its tables, for one transaction."""
     wanted = options(ctx, "sqlite3", ret, DEFAULTS)
@@ -135,5 +135,5 @@ def _open_database(
             yield db
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     return pack_json(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import syslog
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from saltlite.core.jsontext import pack_json
 from saltlite.jobs.returner_context import ReturnerContext, options
@@ -53,7 +53,7 @@ FLAGS: Final = {
 }
 
 
-def returner(ctx: ReturnerContext, ret: Mapping[str, Any]) -> None:
+def returner(ctx: ReturnerContext, ret: Mapping[str, object]) -> None:
     """Send one return as JSON; an option with an unknown word is a line in the log instead."""
     wanted = options(ctx, "syslog", ret, DEFAULTS)
     level = _look_up_word(LEVELS, "level", wanted["level"])

@@ -136,7 +136,9 @@ def list_(ctx: RunnerContext, bank: str, cachedir: str | None = None) -> list[st
     return ctx.cache.list(str(bank))
 
 
-def store(ctx: RunnerContext, bank: str, key: str, data: Any, cachedir: str | None = None) -> None:
+def store(
+    ctx: RunnerContext, bank: str, key: str, data: object, cachedir: str | None = None
+) -> None:
     """Keep data under a key of a bank.
 
     CLI Example:

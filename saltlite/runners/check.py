@@ -133,7 +133,7 @@ class _Report:
         if minion not in entry["minions"]:
             entry["minions"].append(minion)
 
-    def compare(self, before: Any, after: Mapping[str, Any], minion: str) -> None:
+    def compare(self, before: object, after: Mapping[str, object], minion: str) -> None:
         """Note what differs between the pillar that a minion has and the one it would get."""
         if not isinstance(before, Mapping):
             self._without_pillar.append(minion)
@@ -148,7 +148,7 @@ class _Report:
         self._changes.append({"minions": [minion], **changes})
 
     def _group_differences(
-        self, before: Mapping[str, Any], after: Mapping[str, Any]
+        self, before: Mapping[str, object], after: Mapping[str, object]
     ) -> dict[str, Any]:
         kinds: dict[str, dict[str, Any]] = {"added": {}, "changed": {}, "removed": {}}
         old_map = {key: value for key, value in before.items() if key != ERRORS}
@@ -194,7 +194,7 @@ def _compare_pillars(
             yield DELIMITER.join(here), old, new
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def _is_same(old: object, new: object) -> bool:
     """Whether both are the same on the wire: a tuple is a list there, ``1`` is not ``True``."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         return old.keys() == new.keys() and all(_is_same(old[key], new[key]) for key in old)

@@ -9,7 +9,7 @@ from saltlite.config.opts import flat_opts
 from saltlite.runner_context import RunnerContext
 
 
-def get(ctx: RunnerContext, key: str, default: Any = "", delimiter: str = ":") -> Any:
+def get(ctx: RunnerContext, key: str, default: object = "", delimiter: str = ":") -> Any:
     """Return an option of the master; ``:`` leads into nested ones.
 
     CLI Example:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from saltlite.runner_context import RunnerContext
 
 
-def send(ctx: RunnerContext, tag: str, data: Any = None) -> bool:
+def send(ctx: RunnerContext, tag: str, data: object = None) -> bool:
     """Fire an event on the master's bus.
 
     CLI Example:

@@ -14,7 +14,7 @@ from saltlite.fileserver.server import file_server
 from saltlite.runner_context import RunnerContext
 
 
-def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list[str]:
+def envs(ctx: RunnerContext, backend: object = None, sources: bool = False) -> list[str]:
     """Return the environments; with ``sources`` the back ends that have any.
 
     CLI Example:
@@ -29,7 +29,7 @@ def envs(ctx: RunnerContext, backend: Any = None, sources: bool = False) -> list
 
 
 def file_list(
-    ctx: RunnerContext, saltenv: str = "base", backend: Any = None, prefix: str = ""
+    ctx: RunnerContext, saltenv: str = "base", backend: object = None, prefix: str = ""
 ) -> list[str]:
     """Return the files of an environment.
 
@@ -41,7 +41,7 @@ def file_list(
     return file_server(ctx.config).files(saltenv, prefix, _split_backends(backend))
 
 
-def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
+def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: object = None) -> list[str]:
     """Return the directories of an environment.
 
     CLI Example:
@@ -51,7 +51,7 @@ def dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> 
     return file_server(ctx.config).dirs(saltenv, only=_split_backends(backend))
 
 
-def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = None) -> list[str]:
+def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: object = None) -> list[str]:
     """Return the empty directories of an environment.
 
     CLI Example:
@@ -62,7 +62,7 @@ def empty_dir_list(ctx: RunnerContext, saltenv: str = "base", backend: Any = Non
 
 
 def symlink_list(
-    ctx: RunnerContext, saltenv: str = "base", backend: Any = None, prefix: str = ""
+    ctx: RunnerContext, saltenv: str = "base", backend: object = None, prefix: str = ""
 ) -> dict[str, str]:
     """Return the links of an environment and where they lead.
 
@@ -73,7 +73,7 @@ def symlink_list(
     return file_server(ctx.config).symlinks(saltenv, prefix, _split_backends(backend))
 
 
-def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
+def update(ctx: RunnerContext, backend: object = None, **_kwargs: Any) -> bool:
     """Fetch what back ends serve from elsewhere; the directories of this machine are up to date.
 
     CLI Example:
@@ -84,7 +84,7 @@ def update(ctx: RunnerContext, backend: Any = None, **_kwargs: Any) -> bool:
     return True
 
 
-def clear_cache(ctx: RunnerContext, backend: Any = None) -> dict[str, list[str]] | str:
+def clear_cache(ctx: RunnerContext, backend: object = None) -> dict[str, list[str]] | str:
     """Remove what back ends have fetched from elsewhere; it is fetched again when it is needed.
 
     CLI Example:
@@ -105,7 +105,7 @@ def clear_cache(ctx: RunnerContext, backend: Any = None) -> dict[str, list[str]]
 
 
 def clear_file_list_cache(
-    ctx: RunnerContext, saltenv: Any = None, backend: Any = None
+    ctx: RunnerContext, saltenv: object = None, backend: object = None
 ) -> dict[str, list[str]]:
     """Forget lists of files, by back end; there are none that do not follow the disk.
 
@@ -116,7 +116,7 @@ def clear_file_list_cache(
     return {}
 
 
-def lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> str:
+def lock(ctx: RunnerContext, backend: object = None, remote: object = None) -> str:
     """Keep back ends from updating.
 
     CLI Example:
@@ -126,7 +126,7 @@ def lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> str:
     return "No locks were set"
 
 
-def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> str:
+def clear_lock(ctx: RunnerContext, backend: object = None, remote: object = None) -> str:
     """Let them update again.
 
     CLI Example:
@@ -136,7 +136,7 @@ def clear_lock(ctx: RunnerContext, backend: Any = None, remote: Any = None) -> s
     return "No locks were removed"
 
 
-def _split_backends(wanted: Any) -> list[str]:
+def _split_backends(wanted: object) -> list[str]:
     """Names of back ends, in a list or with commas; none for all."""
     return [BACKENDS.get(name, name) for name in _names_as_given(wanted)]
 

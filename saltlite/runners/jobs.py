@@ -92,7 +92,7 @@ def list_jobs(
     ctx: RunnerContext,
     ext_source: str | None = None,
     outputter: str | None = None,
-    search_metadata: Mapping[str, Any] | None = None,
+    search_metadata: Mapping[str, object] | None = None,
     search_function: str | Sequence[str] | None = None,
     search_target: str | Sequence[str] | None = None,
     start_time: str | None = None,
@@ -169,7 +169,7 @@ def last_run(
     ctx: RunnerContext,
     ext_source: str | None = None,
     outputter: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     function: str | None = None,
     target: str | None = None,
     display_progress: bool = False,
@@ -301,7 +301,7 @@ def _choose_store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
     return ctx.jobs if name in OWN else source(name, ctx)
 
 
-def _describe_running(job: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_running(job: Mapping[str, object]) -> dict[str, Any]:
     return {
         "Function": job.get("fun", "unknown-function"),
         "Arguments": job.get("arg", []),
@@ -322,7 +322,7 @@ def _read_result(store: Jobs, jid: str) -> dict[str, Any]:
     }
 
 
-def _has_any(metadata: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+def _has_any(metadata: Mapping[str, object], wanted: Mapping[str, object] | None) -> bool:
     if not wanted:
         return True
     return any(name in metadata and metadata[name] == value for name, value in wanted.items())
@@ -389,7 +389,7 @@ def _list_named_targets(job: PublishedJob) -> list[str]:
     return [one.strip() for one in tgt.split(",")] if isinstance(tgt, str) else _list_functions(tgt)
 
 
-def _has_succeeded(ret: Mapping[str, Any] | None) -> bool:
+def _has_succeeded(ret: Mapping[str, object] | None) -> bool:
     if ret is None:
         return False
     retcode, success = ret.get("retcode", 0), ret.get("success", True)

@@ -231,7 +231,7 @@ def _publication_time_s(jid: str) -> float:
         return 0.0
 
 
-def _summarise_states(value: Any) -> dict[str, int] | None:
+def _summarise_states(value: object) -> dict[str, int] | None:
     """Return ``{"total", "changed", "failed"}`` of a state run, ``None`` for a test or another."""
     chunks = list(value.values()) if isinstance(value, Mapping) else []
     run = [one for one in chunks if isinstance(one, Mapping) and "__run_num__" in one]

@@ -38,7 +38,7 @@ def update(
     tgt: str | list[str],
     tgt_type: str = "glob",
     clear: bool = False,
-    mine_functions: Mapping[str, Any] | None = None,
+    mine_functions: Mapping[str, object] | None = None,
 ) -> Mapping[str, Any]:
     """Have the targeted minions send their mine data anew; what they say of it.
 
@@ -51,7 +51,7 @@ def update(
     return ctx.local.cmd(tgt, "mine.update", tgt_type=tgt_type, kwarg=kwarg)
 
 
-def _bare_value(entry: Any) -> Any:
+def _bare_value(entry: object) -> Any:
     """The data without who may read them."""
     if isinstance(entry, Mapping) and entry.get("__saltmine_acl__") and "__data__" in entry:
         return entry["__data__"]

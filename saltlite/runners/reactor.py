@@ -67,7 +67,7 @@ def set_leader(ctx: RunnerContext, value: bool = True) -> Any:
     return _need_reactor(ctx).ask("set_leader", {"value": bool(value)}).get("result")
 
 
-def test(ctx: RunnerContext, tag: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def test(ctx: RunnerContext, tag: str, data: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Tell what an event would cause, without doing it.
 
     Return the entries that mean the tag, what each of their files renders to, and the calls that

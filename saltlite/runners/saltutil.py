@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from saltlite.fileserver import sync
 from saltlite.runner_context import RunnerContext
 
@@ -40,9 +38,9 @@ _DIRECTORIES = {"proxymodules": "proxy"}
 
 def sync_all(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> dict[str, list[str]]:
     """Fetch custom code of every kind; the names of what is new or has changed.
 
@@ -61,9 +59,9 @@ def sync_all(
 
 def sync_eauth_tokens(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom stores of tokens from ``salt://_tokens``.
 
@@ -76,9 +74,9 @@ def sync_eauth_tokens(
 
 def sync_cache(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_cache``.
 
@@ -93,9 +91,9 @@ def sync_cache(
 
 def sync_clouds(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_clouds``.
 
@@ -110,9 +108,9 @@ def sync_clouds(
 
 def sync_engines(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_engines``.
 
@@ -127,9 +125,9 @@ def sync_engines(
 
 def sync_executors(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_executors``.
 
@@ -144,9 +142,9 @@ def sync_executors(
 
 def sync_fileserver(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_fileserver``.
 
@@ -161,9 +159,9 @@ def sync_fileserver(
 
 def sync_grains(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_grains``.
 
@@ -178,9 +176,9 @@ def sync_grains(
 
 def sync_modules(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_modules``.
 
@@ -195,9 +193,9 @@ def sync_modules(
 
 def sync_output(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_output``.
 
@@ -212,9 +210,9 @@ def sync_output(
 
 def sync_pillar(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_pillar``.
 
@@ -229,9 +227,9 @@ def sync_pillar(
 
 def sync_proxymodules(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_proxy``.
 
@@ -246,9 +244,9 @@ def sync_proxymodules(
 
 def sync_queues(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_queues``.
 
@@ -263,9 +261,9 @@ def sync_queues(
 
 def sync_renderers(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_renderers``.
 
@@ -280,9 +278,9 @@ def sync_renderers(
 
 def sync_returners(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_returners``.
 
@@ -297,9 +295,9 @@ def sync_returners(
 
 def sync_roster(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_roster``.
 
@@ -314,9 +312,9 @@ def sync_roster(
 
 def sync_runners(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_runners``.
 
@@ -331,9 +329,9 @@ def sync_runners(
 
 def sync_sdb(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_sdb``.
 
@@ -348,9 +346,9 @@ def sync_sdb(
 
 def sync_serializers(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_serializers``.
 
@@ -365,9 +363,9 @@ def sync_serializers(
 
 def sync_states(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_states``.
 
@@ -382,9 +380,9 @@ def sync_states(
 
 def sync_thorium(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_thorium``.
 
@@ -399,9 +397,9 @@ def sync_thorium(
 
 def sync_tops(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_tops``.
 
@@ -416,9 +414,9 @@ def sync_tops(
 
 def sync_utils(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_utils``.
 
@@ -433,9 +431,9 @@ def sync_utils(
 
 def sync_wheel(
     ctx: RunnerContext,
-    saltenv: Any = "base",
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = "base",
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom code from ``salt://_wheel``.
 
@@ -448,6 +446,8 @@ def sync_wheel(
     return _fetch_kind(ctx, "wheel", saltenv, extmod_whitelist, extmod_blacklist)
 
 
-def _fetch_kind(ctx: RunnerContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
+def _fetch_kind(
+    ctx: RunnerContext, kind: str, saltenv: object, only: object, never: object
+) -> list[str]:
     choice = sync.Choice(sync.parse_names(only, kind), sync.parse_names(never, kind) or ())
     return sync.sync_master(ctx.config, _DIRECTORIES.get(kind, kind), saltenv, choice).names

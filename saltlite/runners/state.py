@@ -26,7 +26,7 @@ def orchestrate(
     saltenv: str = "base",
     test: bool | None = None,
     exclude: Any = None,
-    pillar: Any = None,
+    pillar: object = None,
     pillarenv: str | None = None,
     pillar_enc: str | None = None,
     orchestration_jid: str | None = None,
@@ -75,8 +75,8 @@ def orchestrate_single(
     fun: str,
     name: str,
     test: bool | None = None,
-    queue: Any = False,
-    pillar: Any = None,
+    queue: object = False,
+    pillar: object = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Run one state function on the master; the returns by the master's id.
@@ -91,10 +91,10 @@ def orchestrate_single(
 
 def orchestrate_high(
     ctx: RunnerContext,
-    data: Any,
+    data: object,
     test: bool | None = None,
-    queue: Any = False,
-    pillar: Any = None,
+    queue: object = False,
+    pillar: object = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Run high data on the master; the returns by the master's id.
@@ -112,11 +112,11 @@ def orchestrate_high(
 
 def orchestrate_show_sls(
     ctx: RunnerContext,
-    mods: Any,
+    mods: object,
     saltenv: str = "base",
     test: bool | None = None,
-    queue: Any = False,
-    pillar: Any = None,
+    queue: object = False,
+    pillar: object = None,
     pillarenv: str | None = None,
     pillar_enc: str | None = None,
 ) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _on_master(ctx: RunnerContext, fun: str, *args: Any) -> None:
 
 
 def _call_and_report(
-    ctx: RunnerContext, pillar: Any, fun: str, /, *args: Any, **kwargs: Any
+    ctx: RunnerContext, pillar: object, fun: str, /, *args: Any, **kwargs: Any
 ) -> dict[str, Any]:
     """Call a function on the master; its value by the master's id, told on the bus as well."""
     from saltlite.masterside import orchestration

@@ -12,7 +12,7 @@ from saltlite.errors import FunctionError
 _NAME = regex(r"\w[\w.]*")
 
 
-def get(key: str, profile: Mapping[str, Any]) -> Any:
+def get(key: str, profile: Mapping[str, object]) -> Any:
     """The value of a key, ``None`` without it."""
     with _Table(profile) as table:
         stored = table.run("SELECT value FROM {} WHERE key = ?", key)
@@ -22,14 +22,14 @@ def get(key: str, profile: Mapping[str, Any]) -> Any:
         raise FunctionError(f"{profile['database']}: {key} was not stored by this sdb") from error
 
 
-def set_(key: str, value: Any, profile: Mapping[str, Any]) -> bool:
+def set_(key: str, value: object, profile: Mapping[str, object]) -> bool:
     """Store a value."""
     with _Table(profile) as table:
         table.run("INSERT OR REPLACE INTO {} VALUES (?, ?)", key, json.dumps(value))
     return True
 
 
-def delete(key: str, profile: Mapping[str, Any]) -> bool:
+def delete(key: str, profile: Mapping[str, object]) -> bool:
     """Remove a key."""
     with _Table(profile) as table:
         table.run("DELETE FROM {} WHERE key = ?", key)
@@ -39,7 +39,7 @@ def delete(key: str, profile: Mapping[str, Any]) -> bool:
 class _Table:
     """The table of one SQLite profile: a key and a value in each row."""
 
-    def __init__(self, profile: Mapping[str, Any]) -> None:
+    def __init__(self, profile: Mapping[str, object]) -> None:
         import sqlite3
 
         name = str(profile.get("table") or "sdb")

@@ -36,7 +36,7 @@ _CONNECTION = {
 """How the functions of ``postgres`` call what a state has for its connection."""
 
 
-def connection(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def connection(arguments: Mapping[str, object]) -> dict[str, Any]:
     """Of the arguments of a state, where the server is and who asks, as ``postgres`` takes it."""
     return {name: arguments[given] for name, given in _CONNECTION.items()}
 
@@ -132,7 +132,7 @@ class Role(Resource[RoleStatus]):
         kind = None if self.encrypted is None else postgres.hash_kind(self.encrypted)
         return passwords.fits(self.name, str(self.password), kind, role["password"])
 
-    def _run_verb(self, ctx: MinionContext, verb: str, wanted: Mapping[str, Any]) -> None:
+    def _run_verb(self, ctx: MinionContext, verb: str, wanted: Mapping[str, object]) -> None:
         given = {**wanted, **self.server, "encrypted": self.encrypted}
         if "password" in wanted:
             given["rolepassword"] = wanted["password"]
@@ -149,7 +149,7 @@ class Role(Resource[RoleStatus]):
         return f"{self.kind} {self.name} is already present"
 
 
-def role(*, groups: Any, **attributes: Any) -> Role | Action:
+def role(*, groups: object, **attributes: Any) -> Role | Action:
     """A role; ``groups`` may be a list, or a text with commas between.
 
     One whose password is set each time does not converge: it is an action.

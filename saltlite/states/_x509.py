@@ -84,7 +84,7 @@ class Document(Resource[OutputStatus]):
             ]
         return []
 
-    def _plan_step(self, verb: str, changes: Mapping[str, Any], before: OutputStatus) -> Step:
+    def _plan_step(self, verb: str, changes: Mapping[str, object], before: OutputStatus) -> Step:
         return Step(
             would=f"The {self.what} would have been {verb}",
             did=f"The {self.what} has been {verb}",
@@ -113,13 +113,13 @@ def file_managed(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> OwnDe
     return managed(ctx, name, **given)
 
 
-def _manage_file(ctx: MinionContext, name: str, how: Mapping[str, Any]) -> None:
+def _manage_file(ctx: MinionContext, name: str, how: Mapping[str, object]) -> None:
     verdict = realise(file_managed(ctx, name, how), ctx, test=False)
     if verdict.result is False:
         raise FunctionError(verdict.comment)
 
 
-def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(given: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments of ``file.managed``, and the others."""
     how = {name: value for name, value in given.items() if name in FILE_ARGUMENTS}
     return how, {name: value for name, value in given.items() if name not in FILE_ARGUMENTS}

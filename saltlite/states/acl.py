@@ -34,7 +34,7 @@ def present(
 def list_present(
     name: str,
     acl_type: str,
-    acl_names: Any = None,
+    acl_names: object = None,
     perms: str | int = "",
     recurse: bool = False,
     force: bool = False,
@@ -52,7 +52,9 @@ def absent(
     )
 
 
-def list_absent(name: str, acl_type: str, acl_names: Any = None, recurse: bool = False) -> Declared:
+def list_absent(
+    name: str, acl_type: str, acl_names: object = None, recurse: bool = False
+) -> Declared:
     """As :func:`absent`, for several names."""
     return AbsentEntries(
         path=str(name),

@@ -10,7 +10,7 @@ from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import aliases
 
 
-def present(name: str, target: Any) -> Alias:
+def present(name: str, target: object) -> Alias:
     """The name ``name`` with a target, or a list of them."""
     return Alias(name=name, target=tuple(target) if isinstance(target, list) else target)
 

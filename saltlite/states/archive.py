@@ -30,28 +30,28 @@ ON_THE_COMMAND_LINE = (
 def extracted(
     ctx: MinionContext,
     name: str,
-    source: Any,
-    source_hash: Any = None,
-    source_hash_name: Any = None,
+    source: object,
+    source_hash: object = None,
+    source_hash_name: object = None,
     source_hash_update: bool = False,
     skip_files_list_verify: bool = False,
     skip_verify: bool = False,
-    password: Any = None,
+    password: object = None,
     options: Any = None,
     list_options: Any = None,
     force: bool = False,
     overwrite: bool = False,
     clean: bool = False,
     clean_parent: bool = False,
-    user: Any = None,
-    group: Any = None,
-    if_missing: Any = None,
+    user: object = None,
+    group: object = None,
+    if_missing: object = None,
     trim_output: Any = False,
     use_cmd_unzip: Any = None,
     extract_perms: bool = True,
     enforce_toplevel: bool = True,
-    enforce_ownership_on: Any = None,
-    archive_format: Any = None,
+    enforce_ownership_on: object = None,
+    archive_format: object = None,
     use_etag: bool = False,
     saltenv: str = "base",
     **kwargs: Any,
@@ -116,7 +116,7 @@ def extracted(
     )  # fmt: skip
 
 
-def _owned_path(name: str, given: Any) -> str:
+def _owned_path(name: str, given: object) -> str:
     """The path whose owner is set in place of that of the members; empty without one."""
     if not given:
         return ""
@@ -140,7 +140,7 @@ def _show_source(source: str) -> str:
     return path
 
 
-def _check_format(kind: str, password: Any, options: Any, use_cmd_unzip: Any) -> None:
+def _check_format(kind: str, password: object, options: object, use_cmd_unzip: object) -> None:
     """Raises FunctionError for arguments that this format does not take."""
     if password is not None and kind != "zip":
         raise FunctionError("The 'password' argument is only supported for zip archives")

@@ -60,7 +60,7 @@ def _read_beacon(ctx: MinionContext, name: str) -> BeaconStatus:
     return BeaconStatus(data, beacons.read_saved(ctx, name))
 
 
-def _check_answer(answer: Mapping[str, Any]) -> None:
+def _check_answer(answer: Mapping[str, object]) -> None:
     if not answer["result"]:
         raise FunctionError(str(answer["comment"]))
 

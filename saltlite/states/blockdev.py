@@ -35,9 +35,9 @@ def formatted(
     name: str,
     fs_type: str = "ext4",
     force: bool = False,
-    inode_size: Any = None,
-    lazy_itable_init: Any = None,
-    fat: Any = None,
+    inode_size: object = None,
+    lazy_itable_init: object = None,
+    fat: object = None,
 ) -> FileSystem:
     """A device with this kind of file system; if it has another one or none, it is made anew.
 

@@ -23,18 +23,18 @@ def run(
     root: str | None = None,
     runas: str | None = None,
     shell: str | None = None,
-    env: Any = None,
+    env: object = None,
     prepend_path: str | None = None,
-    stateful: Any = False,
+    stateful: object = False,
     output_loglevel: str = "debug",
     hide_output: bool = False,
     timeout: float | None = None,
     ignore_timeout: bool = False,
     use_vt: bool = False,
-    success_retcodes: Any = None,
-    success_stdout: Any = None,
-    success_stderr: Any = None,
-    umask: Any = None,
+    success_retcodes: object = None,
+    success_stdout: object = None,
+    success_stderr: object = None,
+    umask: object = None,
     **kwargs: Any,
 ) -> Declared:
     """Run a command each time; what it writes and its exit code are the changes.
@@ -102,18 +102,18 @@ def script(
     runas: str | None = None,
     password: str | None = None,
     shell: str | None = None,
-    env: Any = None,
-    stateful: Any = False,
+    env: object = None,
+    stateful: object = False,
     timeout: float | None = None,
     use_vt: bool = False,
     output_loglevel: str = "debug",
     hide_output: bool = False,
     defaults: Any = None,
     context: Any = None,
-    success_retcodes: Any = None,
-    success_stdout: Any = None,
-    success_stderr: Any = None,
-    umask: Any = None,
+    success_retcodes: object = None,
+    success_stdout: object = None,
+    success_stderr: object = None,
+    umask: object = None,
     saltenv: str = "base",
     **kwargs: Any,
 ) -> Declared:
@@ -208,7 +208,7 @@ def call(
     return Action(would=f"Command {func} would have been executed", run=act)
 
 
-def wait_call(name: str, func: Any, **kwargs: Any) -> Declared:
+def wait_call(name: str, func: object, **kwargs: Any) -> Declared:
     """Call a function only if something that is watched has changed."""
     return _NOTHING_DONE
 
@@ -230,26 +230,26 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str, **kwargs: Any) -> Declar
     )
 
 
-def _pick_options(kwargs: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _pick_options(kwargs: Mapping[str, object], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: kwargs[name] for name in names if name in kwargs}
 
 
 def _in_root(
-    name: str, root: str | None, options: Mapping[str, Any]
+    name: str, root: str | None, options: Mapping[str, object]
 ) -> tuple[Any, Mapping[str, Any]]:
     if not root:
         return name, options
     return ["chroot", root, "/bin/sh", "-c", name], {**options, "python_shell": False}
 
 
-def _is_environment(env: Any) -> bool:
+def _is_environment(env: object) -> bool:
     if isinstance(env, (list, tuple)):
         return all(isinstance(part, (str, Mapping)) for part in env)
     return not env or isinstance(env, (str, Mapping))
 
 
 def _judge_command(
-    ctx: MinionContext, function: str, what: Any, options: Mapping[str, Any], comment: str
+    ctx: MinionContext, function: str, what: object, options: Mapping[str, object], comment: str
 ) -> Verdict:
     """What a command came to."""
     try:
@@ -261,20 +261,22 @@ def _judge_command(
     return Verdict(result=not outcome["retcode"], comment=comment, changes=outcome)
 
 
-def _begin_command(ctx: MinionContext, what: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def _begin_command(
+    ctx: MinionContext, what: object, options: Mapping[str, object]
+) -> dict[str, Any]:
     """A command that nobody waits for."""
     known = {key: value for key, value in options.items() if key != "bg"}
     begun = ctx.functions.call("cmd.run_bg", what, **known)
     return {"pid": begun["pid"], "retcode": None, "stdout": "", "stderr": ""}
 
 
-def _is_stateful(stateful: Any) -> bool:
+def _is_stateful(stateful: object) -> bool:
     """Whether the output says what changed: ``True`` or a list. A map or a text does not count."""
     return stateful is True or (isinstance(stateful, list) and bool(stateful))
 
 
 def _foreseen_of(
-    stateful: Any, test_run: Callable[[MinionContext, str], Verdict]
+    stateful: object, test_run: Callable[[MinionContext, str], Verdict]
 ) -> Callable[[MinionContext], Verdict]:
     """What a test run of a stateful command says: what its own test command does, if any."""
     first = stateful[0] if isinstance(stateful, list) else None
@@ -326,7 +328,7 @@ def _split_output(written: str) -> tuple[dict[str, Any] | None, str]:
     return dict(word.split("=", 1) for word in words), written[: written.rfind("\n")]
 
 
-def _is_true(value: Any) -> bool:
+def _is_true(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in ("1", "true", "yes", "on")
     return bool(value)

@@ -20,14 +20,14 @@ from saltlite.providers.file import hashes, sources
 def present(
     name: str,
     user: str = "root",
-    minute: Any = "*",
-    hour: Any = "*",
-    daymonth: Any = "*",
-    month: Any = "*",
-    dayweek: Any = "*",
-    comment: Any = None,
+    minute: object = "*",
+    hour: object = "*",
+    daymonth: object = "*",
+    month: object = "*",
+    dayweek: object = "*",
+    comment: object = None,
     commented: bool = False,
-    identifier: Any = False,
+    identifier: object = False,
     special: str | None = None,
 ) -> CronJob:
     """A job that runs the command ``name``; it is found again by ``identifier``.
@@ -51,7 +51,7 @@ def present(
 def absent(
     name: str,
     user: str = "root",
-    identifier: Any = False,
+    identifier: object = False,
     special: str | None = None,
     **kwargs: Any,
 ) -> NoCronJob:
@@ -61,7 +61,7 @@ def absent(
     return NoCronJob(name=name, user=user, identifier=found, special=special)
 
 
-def env_present(name: str, value: Any = None, user: str = "root") -> Variable:
+def env_present(name: str, value: object = None, user: str = "root") -> Variable:
     """A variable for all jobs of a user."""
     return Variable(name=str(name), user=user, value=value)
 
@@ -78,9 +78,9 @@ def file(
     source_hash_name: str | None = None,
     user: str = "root",
     template: str | None = None,
-    context: Mapping[str, Any] | None = None,
+    context: Mapping[str, object] | None = None,
     replace: bool = True,
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, object] | None = None,
     backup: str = "",
     __env__: str = "base",
     **kwargs: Any,
@@ -138,7 +138,7 @@ def _refuse_with(comment: str) -> Verdict:
     return Verdict(result=False, comment=comment)
 
 
-def _find_identifier(name: str, identifier: Any) -> str | None:
+def _find_identifier(name: str, identifier: object) -> str | None:
     if identifier is False:
         return name
     return None if identifier is None else str(identifier)

@@ -19,7 +19,7 @@ from saltlite.providers import debconf as selections
 _HIDDEN = "(password hidden)"
 
 
-def set_(name: str, data: Mapping[str, Mapping[str, Any]], **kwargs: Any) -> Answered:
+def set_(name: str, data: Mapping[str, Mapping[str, object]], **kwargs: Any) -> Answered:
     """Answers for the package ``name``: ``{question: {type: ..., value: ...}}``."""
     if not isinstance(data, Mapping):
         raise DeclarationError(f"debconf.set {name}: data is to be a map of questions")
@@ -44,8 +44,8 @@ def set_file(
     name: str,
     source: str,
     template: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
+    context: Mapping[str, object] | None = None,
+    defaults: Mapping[str, object] | None = None,
     saltenv: str = "base",
     **kwargs: Any,
 ) -> FromFile | Verdict:

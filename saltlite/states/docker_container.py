@@ -20,7 +20,7 @@ from saltlite.states._docker.signals import send_signal
 def running(
     name: str,
     image: str | None = None,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
     force: bool = False,
@@ -28,7 +28,7 @@ def running(
     start: bool = True,
     shutdown_timeout: float | None = None,
     client_timeout: float = 60,
-    networks: Any = None,
+    networks: object = None,
     **kwargs: Any,
 ) -> Declared:
     """A container of ``image`` runs, with options as declared; one that differs is replaced.
@@ -60,7 +60,7 @@ def running(
 _NO_IMAGE = "The 'image' argument is required"
 
 
-def _own_options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _own_options(kwargs: Mapping[str, object]) -> dict[str, Any]:
     """Return the options without those of a signal: it is for the answer to watched changes."""
     return {key: value for key, value in kwargs.items() if key != "send_signal"}
 
@@ -72,7 +72,7 @@ def run(
     failhard: bool = True,
     replace: bool = False,
     force: bool = False,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
     client_timeout: float = 60,
@@ -230,7 +230,7 @@ class StoppedContainers(Resource[Mapping[str, str | None]]):
         names = ", ".join(step.would for step in steps)
         return f"The following container(s) will be stopped: {names}"
 
-    def comment_changed(self, before: Any, after: Any, steps: Sequence[Step]) -> str:
+    def comment_changed(self, before: object, after: object, steps: Sequence[Step]) -> str:
         return f"The following container(s) were stopped: {', '.join(step.did for step in steps)}"
 
     def comment_unchanged(self, now: Mapping[str, str | None]) -> str:

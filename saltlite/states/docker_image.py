@@ -22,11 +22,11 @@ def present(
     insecure_registry: bool = False,
     client_timeout: int = 60,
     dockerfile: str | None = None,
-    sls: Any = None,
+    sls: object = None,
     base: str = "opensuse/python",
     saltenv: str = "base",
     pillarenv: str | None = None,
-    pillar: Any = None,
+    pillar: object = None,
     **kwargs: Any,
 ) -> Declared:
     """An image of this name and ``tag`` is here; it is pulled, with ``force`` in each run."""

@@ -29,10 +29,10 @@ def _refuse_removal(name: str) -> Verdict:
 def present(
     ctx: MinionContext,
     name: str,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
-    containers: Any = None,
+    containers: object = None,
     reconnect: bool = True,
     **kwargs: Any,
 ) -> Declared:
@@ -150,7 +150,7 @@ class PresentNetwork(_Network):
             raise FunctionError(f"Failed to create network '{self.name}': {error}") from error
 
     def _plan_replacement(
-        self, now: Facts, differences: Mapping[str, Any], back: list[str]
+        self, now: Facts, differences: Mapping[str, object], back: list[str]
     ) -> Step:
         def run(ctx: MinionContext) -> None:
             self.remove(ctx)

@@ -16,7 +16,7 @@ Facts = Mapping[str, Any] | None
 
 
 def present(
-    name: str, driver: str | None = None, driver_opts: Any = None, force: bool = False
+    name: str, driver: str | None = None, driver_opts: object = None, force: bool = False
 ) -> Declared:
     """A volume of this name; one with another ``driver`` is replaced with ``force``."""
     return PresentVolume(

@@ -16,7 +16,7 @@ _FAILED = "Failed to set environ variables"
 
 def setenv(
     name: str,
-    value: Any,
+    value: object,
     false_unsets: bool = False,
     clear_all: bool = False,
     update_minion: bool = False,

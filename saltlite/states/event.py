@@ -11,8 +11,8 @@ from saltlite.highstate.resource import Action, Declared, Verdict
 def send(
     ctx: MinionContext,
     name: str,
-    data: Any = None,
-    preload: Any = None,
+    data: object = None,
+    preload: object = None,
     with_env: bool = False,
     with_grains: bool = False,
     with_pillar: bool = False,
@@ -33,7 +33,7 @@ def send(
 fire_master = send
 
 
-def wait(name: str, sfun: Any = None, data: Any = None) -> Declared:
+def wait(name: str, sfun: object = None, data: object = None) -> Declared:
     """Fire an event only if something that is watched has changed; arguments as ``event.send``."""
     return Verdict(result=True, comment="")
 

@@ -17,7 +17,7 @@ def installed(
     ruby: str | None = None,
     gem_bin: str | None = None,
     user: str | None = None,
-    version: Any = None,
+    version: object = None,
     rdoc: bool = False,
     ri: bool = False,
     pre_releases: bool = False,

@@ -15,7 +15,7 @@ from saltlite.providers.gpg import OWNER_TRUST, TRUST, UNKNOWN, Key, Keyring
 
 def present(
     name: str,
-    keys: Any = None,
+    keys: object = None,
     user: str | None = None,
     keyserver: str | None = None,
     gnupghome: str | None = None,
@@ -36,7 +36,7 @@ def present(
 
 def absent(
     name: str,
-    keys: Any = None,
+    keys: object = None,
     user: str | None = None,
     gnupghome: str | None = None,
     **kwargs: Any,
@@ -118,7 +118,7 @@ class PresentKeys(_Keys):
             )
         ]
 
-    def changes(self, before: Any, after: Any, steps: Sequence[Step]) -> dict[str, Any]:
+    def changes(self, before: object, after: object, steps: Sequence[Step]) -> dict[str, Any]:
         found: dict[str, dict[str, Any]] = {}
         for step in steps:
             for name, what in step.changes.items():

@@ -22,7 +22,7 @@ def exists(ctx: MinionContext, name: str, delimiter: str = DELIMITER) -> Verdict
     return Verdict(result=there, comment="Grain exists" if there else "Grain does not exist")
 
 
-def present(name: str, value: Any, delimiter: str = DELIMITER, force: bool = False) -> Grain:
+def present(name: str, value: object, delimiter: str = DELIMITER, force: bool = False) -> Grain:
     """A grain with this value, also within others: ``a:b``.
 
     Lists and maps replace other values, and are replaced, only with ``force``.
@@ -37,17 +37,17 @@ def absent(
     return NoGrain(key=_colon_key(name, delimiter), destructive=destructive, force=force)
 
 
-def list_present(name: str, value: Any, delimiter: str = DELIMITER) -> InList:
+def list_present(name: str, value: object, delimiter: str = DELIMITER) -> InList:
     """A value, or all of a list, in a grain that is a list."""
     return InList(key=_colon_key(name, delimiter), value=value)
 
 
-def list_absent(name: str, value: Any, delimiter: str = DELIMITER) -> NotInList:
+def list_absent(name: str, value: object, delimiter: str = DELIMITER) -> NotInList:
     """A value, or all of a list, not in a grain that is a list."""
     return NotInList(key=_colon_key(name, delimiter), values=_as_tuple(value))
 
 
-def append(name: str, value: Any, convert: bool = False, delimiter: str = DELIMITER) -> Appended:
+def append(name: str, value: object, convert: bool = False, delimiter: str = DELIMITER) -> Appended:
     """A value in a grain that is a list; with ``convert`` one that is none becomes one."""
     return Appended(key=_colon_key(name, delimiter), value=value, convert=convert)
 
@@ -56,7 +56,7 @@ def _colon_key(name: str, delimiter: str) -> str:
     return str(name).replace(delimiter, DELIMITER)
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
+def _as_tuple(value: object) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -76,11 +76,11 @@ class _Of(Resource[Mapping[str, Any]]):
         """The grain that the key is in."""
         return self.key.partition(DELIMITER)[0]
 
-    def value_in(self, now: Mapping[str, Any]) -> Any:
+    def value_in(self, now: Mapping[str, object]) -> Any:
         """The value as it is."""
         return traverse(now, self.key, _ABSENT)
 
-    def around(self, now: Mapping[str, Any], value: Any) -> dict[str, Any]:
+    def around(self, now: Mapping[str, object], value: object) -> dict[str, Any]:
         """The top grain as it will be with a value."""
         top, *way = self.key.split(DELIMITER)
         if not way:
@@ -102,7 +102,7 @@ class Grain(_Of):
     value: Any
     force: bool
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         there = self.value_in(now)
         if there is not _ABSENT and there == self.value:
             return []
@@ -119,16 +119,16 @@ class Grain(_Of):
         return [step]
 
     def changes(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
+        self, before: Mapping[str, object], after: Mapping[str, object], steps: Sequence[Step]
     ) -> dict[str, Any]:
         return dict(after)
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         return "Grain is already set"
 
 
 def _set_grain(
-    ctx: MinionContext, key: str, value: Any, *, force: bool, destructive: bool = False
+    ctx: MinionContext, key: str, value: object, *, force: bool, destructive: bool = False
 ) -> None:
     answer = grains.set_(ctx, key, value, force, destructive)
     if answer["result"] is False:
@@ -143,7 +143,7 @@ class NoGrain(_Of):
     destructive: bool
     force: bool
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         there = self.value_in(now)
         if there is _ABSENT or (there is None and not self.destructive):
             return []
@@ -169,13 +169,13 @@ class NoGrain(_Of):
         )
         return [step]
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         if self.value_in(now) is _ABSENT:
             return f"Grain {self.key} does not exist"
         return "Grain is already set"
 
 
-def _is_list(value: Any, key: str) -> Verdict | None:
+def _is_list(value: object, key: str) -> Verdict | None:
     if isinstance(value, list):
         return None
     return Verdict(result=False, comment=f"Grain {key} is not a valid list")
@@ -188,7 +188,7 @@ class InList(_Of):
     key: str
     value: Any
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         there = self.value_in(now)
         is_new = there is _ABSENT or there is None
         values = [] if is_new else there
@@ -206,11 +206,11 @@ class InList(_Of):
         )
         return [step]
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         return f"Value {self.value} is already in grain {self.key}"
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -221,7 +221,7 @@ class NotInList(_Of):
     key: str
     values: tuple[Any, ...]
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         there = self.value_in(now)
         if there is _ABSENT:
             return []
@@ -239,20 +239,20 @@ class NotInList(_Of):
             for each in found
         ]
 
-    def _values_left(self, now: Mapping[str, Any]) -> list[str]:
+    def _values_left(self, now: Mapping[str, object]) -> list[str]:
         there = self.value_in(now)
         rest = [each for each in self.values if each not in there]
         return [f"Value {each} is absent from grain {self.key}" for each in rest]
 
-    def would(self, now: Mapping[str, Any], steps: Sequence[Step]) -> str:
+    def would(self, now: Mapping[str, object], steps: Sequence[Step]) -> str:
         return "\n".join([*(step.would for step in steps), *self._values_left(now)])
 
     def comment_changed(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
+        self, before: Mapping[str, object], after: Mapping[str, object], steps: Sequence[Step]
     ) -> str:
         return "\n".join([*(step.did for step in steps), *self._values_left(before)])
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         if self.value_in(now) is _ABSENT:
             return f"Grain {self.key} does not exist"
         return "\n".join(self._values_left(now))
@@ -266,7 +266,7 @@ class Appended(_Of):
     value: Any
     convert: bool
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         there = self.value_in(now)
         if there is _ABSENT:
             comment = f"Grain {self.key} does not exist"
@@ -288,5 +288,5 @@ class Appended(_Of):
         )
         return [step]
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         return f"Value {self.value} is already in the list for grain {self.key}"

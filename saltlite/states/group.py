@@ -24,11 +24,11 @@ _CREATED_IN_PART = "Group {} has been created but, some changes could not be app
 
 def present(
     name: str,
-    gid: Any = None,
+    gid: object = None,
     system: bool = False,
-    addusers: Any = None,
-    delusers: Any = None,
-    members: Any = None,
+    addusers: object = None,
+    delusers: object = None,
+    members: object = None,
     non_unique: bool = False,
 ) -> Group | Verdict:
     """A group: its number, and who is in it.
@@ -64,7 +64,7 @@ def _split_names(given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each) for each in listed if each != ""))
 
 
-def _parse_gid(gid: Any) -> Any:
+def _parse_gid(gid: object) -> Any:
     return int(gid) if isinstance(gid, str) and is_digits(gid) else gid
 
 
@@ -148,7 +148,7 @@ class Group(Resource[Groups]):
         if not self._set_value(ctx, what, inside):
             raise FunctionError(_CREATED_IN_PART.format(self.name))
 
-    def _plan_change(self, what: str, value: Any) -> Step:
+    def _plan_change(self, what: str, value: object) -> Step:
         return Step(
             would=f"{what}: {value}",
             changes=_FINAL,

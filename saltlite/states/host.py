@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
@@ -14,7 +13,7 @@ from saltlite.providers.hosts import table
 from saltlite.providers.hosts.table import Table
 
 
-def present(name: str, ip: Any, comment: Any = "", clean: bool = False) -> HostName:
+def present(name: str, ip: object, comment: object = "", clean: bool = False) -> HostName:
     """Give one or several addresses a name; ``clean`` takes it from all others.
 
     ``comment`` stands beside these addresses.
@@ -24,17 +23,17 @@ def present(name: str, ip: Any, comment: Any = "", clean: bool = False) -> HostN
     )
 
 
-def absent(name: str, ip: Any) -> NoHostName:
+def absent(name: str, ip: object) -> NoHostName:
     """Take a name from one or several addresses."""
     return NoHostName(name=str(name), addresses=_as_texts(ip))
 
 
-def only(name: str, hostnames: Any) -> OnlyNames:
+def only(name: str, hostnames: object) -> OnlyNames:
     """Make these, one or several, the only names of the address ``name``."""
     return OnlyNames(address=str(name), names=" ".join(_as_texts(hostnames)))
 
 
-def _as_texts(value: Any) -> tuple[str, ...]:
+def _as_texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, (list, tuple)) else (str(value),)
 
 

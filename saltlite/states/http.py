@@ -16,9 +16,9 @@ _STATUS_TYPES = ("string", "pcre", "list")
 
 def query(
     name: str,
-    match: Any = None,
+    match: object = None,
     match_type: str = "string",
-    status: Any = None,
+    status: object = None,
     status_type: str = "string",
     wait_for: float | None = None,
     **kwargs: Any,
@@ -64,11 +64,11 @@ def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -
     return query(name, wait_for=wait_for, **kwargs)
 
 
-def _data_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _data_of(answer: Mapping[str, object]) -> dict[str, Any]:
     return {"data": dict(answer)} if answer else {}
 
 
-def _find_mistake(match: Any, match_type: str, status: Any, status_type: str) -> str:
+def _find_mistake(match: object, match_type: str, status: object, status_type: str) -> str:
     if match is None and status is None:
         return " Either match text (match) or a status code (status) is required."
     if match is not None and match_type not in _MATCH_TYPES:
@@ -84,7 +84,7 @@ def _find_mistake(match: Any, match_type: str, status: Any, status_type: str) ->
     return ""
 
 
-def _match_answer(match: Any, match_type: str, answer: Mapping[str, Any]) -> tuple[bool, str]:
+def _match_answer(match: object, match_type: str, answer: Mapping[str, object]) -> tuple[bool, str]:
     """Whether the text is there, and how that is said."""
     text = str(answer.get("text", ""))
     if match_type == "pcre":
@@ -94,7 +94,7 @@ def _match_answer(match: Any, match_type: str, answer: Mapping[str, Any]) -> tup
     return good, f'Match text "{match}" was {"" if good else "not "}found.'
 
 
-def _has_status(status: Any, status_type: str, answer: Mapping[str, Any]) -> tuple[bool, str]:
+def _has_status(status: object, status_type: str, answer: Mapping[str, object]) -> tuple[bool, str]:
     got = str(answer.get("status", ""))
     if status_type == "list":
         wanted = (

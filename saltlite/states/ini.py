@@ -31,7 +31,7 @@ class File:
 
 def options_present(
     name: str,
-    sections: Mapping[str, Any] | None = None,
+    sections: Mapping[str, object] | None = None,
     separator: str = "=",
     strict: bool = False,
     encoding: str | None = None,
@@ -47,7 +47,7 @@ def options_present(
 
 def options_absent(
     name: str,
-    sections: Mapping[str, Any] | None = None,
+    sections: Mapping[str, object] | None = None,
     separator: str = "=",
     encoding: str | None = None,
 ) -> NoOptions:
@@ -153,7 +153,7 @@ class IniOptions(_Content):
             ]
         return steps
 
-    def _plan_removal(self, name: str, value: Any) -> Step:
+    def _plan_removal(self, name: str, value: object) -> Step:
         return Step(
             would=f"Removed key {name}.",
             changes={name: {"before": value, "after": None}},
@@ -162,7 +162,7 @@ class IniOptions(_Content):
             ),
         )
 
-    def _without_section(self, name: str, there: Mapping[str, Any]) -> Step:
+    def _without_section(self, name: str, there: Mapping[str, object]) -> Step:
         return Step(
             would=f"Removed section {name}.",
             changes={name: {"before": dict(there), "after": None}},
@@ -181,7 +181,7 @@ class IniOptions(_Content):
         )
 
 
-def _text_or_none(value: Any) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
@@ -258,7 +258,7 @@ class NoSections(_Content):
             if isinstance(now.get(name), Mapping)
         ]
 
-    def _plan_drop(self, name: str, there: Mapping[str, Any]) -> Step:
+    def _plan_drop(self, name: str, there: Mapping[str, object]) -> Step:
         return Step(
             would=f"Deleted section {name}.",
             changes={name: dict(there)},

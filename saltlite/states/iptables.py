@@ -63,7 +63,7 @@ def set_policy(
     family: str = "ipv4",
     chain: str | None = None,
     policy: str | None = None,
-    save: Any = False,
+    save: object = False,
     **kwargs: Any,
 ) -> Policy:
     """What happens to a packet that no rule of ``chain`` decides."""
@@ -149,7 +149,7 @@ def _build_rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> 
 _PLACES = frozenset({"table", "chain", "position", "family", "name", "rules", "save", "full"})
 
 
-def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> RuleStatus:
+def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: object) -> RuleStatus:
     there = tuple(
         iptables.check(ctx, rule.place.table, rule.place.chain, rule.words, rule.place.family)
         is True
@@ -158,7 +158,7 @@ def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: Any) -> RuleSta
     return RuleStatus(there=there, is_saved=not save or _is_saved(ctx, rules[0].place.family, save))
 
 
-def _is_saved(ctx: MinionContext, family: str, save: Any) -> bool:
+def _is_saved(ctx: MinionContext, family: str, save: object) -> bool:
     path = iptables.default_file(ctx, family) if save is True else str(save)
     text = textfile.load(ctx.host, path)
     return text is not None and without_counts(text) == without_counts(
@@ -166,7 +166,7 @@ def _is_saved(ctx: MinionContext, family: str, save: Any) -> bool:
     )
 
 
-def _save_rules(ctx: MinionContext, family: str, save: Any) -> str:
+def _save_rules(ctx: MinionContext, family: str, save: object) -> str:
     return iptables.save(ctx, None if save is True else str(save), family)
 
 
@@ -175,7 +175,7 @@ def _build_changes(rules: Sequence[Rule], *, many: bool) -> dict[str, Any]:
     return {"locale": [rule.name for rule in rules] if many else rules[-1].name}
 
 
-def _save_step(family: str, save: Any) -> Step:
+def _save_step(family: str, save: object) -> Step:
     what = "the rules" if save is True else f"the rules to {save}"
     return Step(
         would=f"Would save {what} for {family}",
@@ -286,13 +286,13 @@ class NoRules(Resource[RuleStatus]):
         return "\n".join(self._say_rule(rule, "already absent") for rule in self.rules)
 
 
-def _plan_deletion(rule: Rule, save: Any) -> str:
+def _plan_deletion(rule: Rule, save: object) -> str:
     if save:
         return f"Deleted and saved iptables rule {rule.name} for {rule.place.family}\n{rule.shown}"
     return f"Delete iptables rule for {rule.name} {rule.shown}"
 
 
-def _delete_rule(ctx: MinionContext, rule: Rule, save: Any) -> None:
+def _delete_rule(ctx: MinionContext, rule: Rule, save: object) -> None:
     at = rule.place
     words = None if rule.position else rule.words
     if iptables.delete(ctx, at.table, at.chain, rule.position, words, at.family):
@@ -303,7 +303,7 @@ def _delete_rule(ctx: MinionContext, rule: Rule, save: Any) -> None:
         _save_rules(ctx, at.family, save)
 
 
-def _delete_by_place(rules: list[Rule], save: Any, *, many: bool) -> Action:
+def _delete_by_place(rules: list[Rule], save: object, *, many: bool) -> Action:
     """Another rule is at that place afterwards: it is done each time."""
 
     def run(ctx: MinionContext) -> Verdict:

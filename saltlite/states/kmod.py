@@ -15,12 +15,12 @@ from saltlite.providers import textfile
 from saltlite.providers.kernel import modules
 
 
-def present(name: str, persist: bool = False, mods: Any = None) -> Loaded:
+def present(name: str, persist: bool = False, mods: object = None) -> Loaded:
     """A module, or all of ``mods``, loaded; ``persist`` also at every start."""
     return Loaded(modules=_list_names(name, mods), persist=persist)
 
 
-def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Unloaded:
+def absent(name: str, persist: bool = False, comment: bool = True, mods: object = None) -> Unloaded:
     """A module, or all of ``mods``, not loaded.
 
     ``persist`` takes it out of the list for the start too, or with ``comment`` comments it out.
@@ -28,7 +28,7 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
     return Unloaded(modules=_list_names(name, mods), persist=persist, comment=comment)
 
 
-def _list_names(name: str, mods: Any) -> tuple[str, ...]:
+def _list_names(name: str, mods: object) -> tuple[str, ...]:
     if isinstance(mods, (list, tuple)):
         return tuple(dict.fromkeys(map(str, mods)))
     return (str(mods or name),)

@@ -30,7 +30,7 @@ def pv_absent(name: str) -> NoPhysicalVolume:
     return NoPhysicalVolume(name=str(name))
 
 
-def vg_present(name: str, devices: Any = None, **kwargs: Any) -> VolumeGroup:
+def vg_present(name: str, devices: object = None, **kwargs: Any) -> VolumeGroup:
     """A group with these devices, a list; it may have others. Further options of ``vgcreate``."""
     report.flags("lvm.vg_present", kwargs, report.OF_VGCREATE)
     wanted = tuple(report.names(devices))
@@ -45,8 +45,8 @@ def vg_absent(name: str) -> NoGroup:
 def lv_present(
     name: str,
     vgname: str | None = None,
-    size: Any = None,
-    extents: Any = None,
+    size: object = None,
+    extents: object = None,
     snapshot: str | None = None,
     pv: str = "",
     thinvolume: bool = False,
@@ -77,7 +77,7 @@ def lv_present(
     )
 
 
-def _find_mistake(vgname: str | None, size: Any, extents: Any, is_pool_in_pool: bool) -> str:
+def _find_mistake(vgname: str | None, size: object, extents: object, is_pool_in_pool: bool) -> str:
     if size and extents:
         return "Only one of extents or size can be specified."
     if not size and not extents:

@@ -52,7 +52,7 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str, **kwargs: Any) -> Declar
 # --- the newer syntax ----------------------------------------------------------------------------
 
 
-def _declare_several(ctx: MinionContext, functions: Mapping[str, Any]) -> Declared:
+def _declare_several(ctx: MinionContext, functions: Mapping[str, object]) -> Declared:
     names = list(functions)
     missing = [name for name in names if _find_code(ctx, name) is None]
     there = [name for name in names if name not in missing]
@@ -78,7 +78,7 @@ def _declare_several(ctx: MinionContext, functions: Mapping[str, Any]) -> Declar
     )
 
 
-def _all_called(ctx: MinionContext, functions: Mapping[str, Any]) -> Verdict:
+def _all_called(ctx: MinionContext, functions: Mapping[str, object]) -> Verdict:
     failures: list[str] = []
     said: list[str] = []
     changes: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def _all_called(ctx: MinionContext, functions: Mapping[str, Any]) -> Verdict:
     )
 
 
-def _say_failure(name: str, value: Any) -> str:
+def _say_failure(name: str, value: object) -> str:
     if isinstance(value, Mapping):
         return f"'{name}' failed: {value.get('comment', NO_MESSAGE)}"
     return f"'{name}': {value}"
@@ -132,7 +132,7 @@ def _call_function(ctx: MinionContext, name: str, given: Any) -> tuple[Any, str 
 # --- the older syntax ----------------------------------------------------------------------------
 
 
-def _declare_one(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> Declared:
+def _declare_one(ctx: MinionContext, name: str, given: Mapping[str, object]) -> Declared:
     code = _find_code(ctx, name)
     if code is None:
         return Verdict(result=False, comment=f"Module function {name} is not available")
@@ -169,7 +169,7 @@ def _one_called(ctx: MinionContext, name: str, code: _Code, given: Mapping[str, 
     )
 
 
-def _return_to(ctx: MinionContext, returner: Any, name: str, value: Any) -> None:
+def _return_to(ctx: MinionContext, returner: object, name: str, value: object) -> None:
     """Also give the value to a returner, if one is named."""
     if not returner:
         return
@@ -205,7 +205,7 @@ def _find_code(ctx: MinionContext, name: str) -> _Code | None:
         return None
 
 
-def _is_success(value: Any) -> bool:
+def _is_success(value: object) -> bool:
     """Whether a function's own value tells of success; a run of states has one for each."""
     if isinstance(value, bool):
         return value

@@ -16,14 +16,14 @@ from saltlite.states._mysql import MysqlResource, Unseen, require_success, step
 
 def present(
     name: str,
-    grant: Any = None,
+    grant: object = None,
     database: str | None = None,
     user: str | None = None,
     host: str = "localhost",
     grant_option: bool = False,
     escape: bool = True,
     revoke_first: bool = False,
-    ssl_option: Any = False,
+    ssl_option: object = False,
     **connection_args: Any,
 ) -> Grant:
     """Privileges (``select,insert``) of a user on ``database`` (``shop.*``, ``shop.orders``).
@@ -40,7 +40,7 @@ def present(
 
 def absent(
     name: str,
-    grant: Any = None,
+    grant: object = None,
     database: str | None = None,
     user: str | None = None,
     host: str = "localhost",
@@ -90,13 +90,13 @@ class GrantScope:
 
 def _find_place(
     name: str,
-    grant: Any,
+    grant: object,
     database: str | None,
     user: str | None,
     host: str,
     grant_option: bool,
     escape: bool,
-    server: Mapping[str, Any],
+    server: Mapping[str, object],
 ) -> GrantScope:
     if not grant or not database or not user:
         raise FunctionError(f"The grant {name} needs grant, database and user")

@@ -27,7 +27,7 @@ def installed(
     user: str | None = None,
     force_reinstall: bool = False,
     registry: str | None = None,
-    env: Any = None,
+    env: object = None,
 ) -> Installed | Action:
     """A package, or all of ``pkgs``: ``name`` or ``name@1.0.0``.
 
@@ -187,7 +187,7 @@ class Bootstrapped(Resource[Any]):
         except FunctionError as error:
             return error
 
-    def plan(self, now: Any) -> list[Step] | Verdict:
+    def plan(self, now: object) -> list[Step] | Verdict:
         if isinstance(now, FunctionError):
             return Verdict(result=False, comment=f"Error Bootstrapping '{self.name}': {now}")
         step = Step(
@@ -201,12 +201,12 @@ class Bootstrapped(Resource[Any]):
         return [step] if self._is_due(now) else []
 
     @staticmethod
-    def _is_due(now: Any) -> bool:
+    def _is_due(now: object) -> bool:
         if not isinstance(now, Mapping):
             return bool(now)
         return any(now.get(each) for each in ("added", "changed", "removed"))
 
-    def comment_unchanged(self, now: Any) -> str:
+    def comment_unchanged(self, now: object) -> str:
         return "Directory is already bootstrapped"
 
 

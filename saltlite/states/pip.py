@@ -22,22 +22,22 @@ _ALREADY = "All specified packages are already installed"
 
 def installed(
     name: str,
-    pkgs: Any = None,
+    pkgs: object = None,
     pip_bin: str | None = None,
-    requirements: Any = None,
+    requirements: object = None,
     bin_env: str | None = None,
     use_wheel: bool = False,
     no_use_wheel: bool = False,
     log: str | None = None,
     proxy: str | None = None,
-    timeout: Any = None,
+    timeout: object = None,
     repo: str | None = None,
-    editable: Any = None,
-    find_links: Any = None,
+    editable: object = None,
+    find_links: object = None,
     index_url: str | None = None,
     extra_index_url: str | None = None,
     no_index: bool = False,
-    mirrors: Any = None,
+    mirrors: object = None,
     build: str | None = None,
     target: str | None = None,
     download: str | None = None,
@@ -50,23 +50,23 @@ def installed(
     no_deps: bool = False,
     no_install: bool = False,
     no_download: bool = False,
-    install_options: Any = None,
-    global_options: Any = None,
+    install_options: object = None,
+    global_options: object = None,
     user: str | None = None,
     cwd: str | None = None,
     pre_releases: bool = False,
     cert: str | None = None,
     allow_all_external: bool = False,
-    allow_external: Any = None,
-    allow_unverified: Any = None,
+    allow_external: object = None,
+    allow_unverified: object = None,
     process_dependency_links: bool = False,
-    env_vars: Mapping[str, Any] | None = None,
+    env_vars: Mapping[str, object] | None = None,
     use_vt: bool = False,
     trusted_host: str | None = None,
     no_cache_dir: bool = False,
     cache_dir: str | None = None,
-    no_binary: Any = None,
-    extra_args: Any = None,
+    no_binary: object = None,
+    extra_args: object = None,
     **kwargs: Any,
 ) -> Action | Verdict:
     """A package, all of ``pkgs``, or those of files with ``requirements``.
@@ -217,7 +217,7 @@ class Order:
         return {f"{shown[name]}=={new[name]}": "Installed" for name in shown if name in new}
 
     def _build_verdict(
-        self, said: list[str], changes: Mapping[str, Any], due: tuple[str, ...]
+        self, said: list[str], changes: Mapping[str, object], due: tuple[str, ...]
     ) -> Verdict:
         if not changes:
             return Verdict(result=True, comment="\n".join([*said, f"{_ALREADY}{self._say_newest}"]))
@@ -247,11 +247,11 @@ def _name_of(wanted: str) -> str:
 
 def removed(
     name: str,
-    requirements: Any = None,
+    requirements: object = None,
     bin_env: str | None = None,
     log: str | None = None,
     proxy: str | None = None,
-    timeout: Any = None,
+    timeout: object = None,
     user: str | None = None,
     cwd: str | None = None,
     use_vt: bool = False,
@@ -295,7 +295,7 @@ class RemovedPipPackage(Resource[frozenset[str]]):
     def comment_unchanged(self, now: frozenset[str]) -> str:
         return "Package is not installed."
 
-    def unmet(self, after: frozenset[str], left: Any) -> str:
+    def unmet(self, after: frozenset[str], left: object) -> str:
         return "Could not remove package."
 
 
@@ -345,5 +345,5 @@ class UpToDate(Resource[Versions]):
     def comment_unchanged(self, now: Versions) -> str:
         return "System is already up-to-date."
 
-    def unmet(self, after: Versions, left: Any) -> str:
+    def unmet(self, after: Versions, left: object) -> str:
         return f"Could not upgrade: {', '.join(after.newer)}"

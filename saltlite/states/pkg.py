@@ -34,15 +34,15 @@ from saltlite.states._pkg.versions import PackageSpec, candidates, has, list_ins
 def installed(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
+    version: object = None,
     refresh: bool | None = None,
     fromrepo: str | None = None,
     skip_verify: bool = False,
     skip_suggestions: bool = False,
-    pkgs: Any = None,
-    sources: Any = None,
+    pkgs: object = None,
+    sources: object = None,
     allow_updates: bool = False,
-    pkg_verify: Any = False,
+    pkg_verify: object = False,
     normalize: bool = True,
     ignore_epoch: bool | None = None,
     reinstall: bool = False,
@@ -107,7 +107,7 @@ def installed(
 
 
 def _find_lacking(
-    ctx: MinionContext, given: Mapping[str, Any], *, hold: bool = False, verify: bool = False
+    ctx: MinionContext, given: Mapping[str, object], *, hold: bool = False, verify: bool = False
 ) -> Verdict | None:
     """What this package manager, or saltlite, cannot do: said before anything has run."""
     if hold and not can_hold(ctx):
@@ -121,7 +121,7 @@ def _find_lacking(
     return _refuse_with(lacking) if lacking else None
 
 
-def _parse_checks(pkg_verify: Any) -> Mapping[str, Any] | Verdict | None:
+def _parse_checks(pkg_verify: object) -> Mapping[str, Any] | Verdict | None:
     """The keywords for ``pkg.verify``; ``None`` if nothing is to be compared."""
     if not isinstance(pkg_verify, (list, tuple, Mapping)):
         return {} if truth(pkg_verify) else None
@@ -158,7 +158,7 @@ def _refuse_with(sentence: str) -> Verdict:
 
 
 def _wanted_packages(
-    ctx: MinionContext, name: str, version: Any, pkgs: Any, sources: Any, normalize: bool
+    ctx: MinionContext, name: str, version: object, pkgs: object, sources: object, normalize: bool
 ) -> list[PackageSpec]:
     if sources:
         return [PackageSpec(each, file=path) for each, path in asked.sources_of(sources).items()]
@@ -179,7 +179,7 @@ def _or_newer(wanted: PackageSpec) -> PackageSpec:
 
 
 def _newest_named(
-    ctx: MinionContext, wanted: Sequence[PackageSpec], options: Mapping[str, Any]
+    ctx: MinionContext, wanted: Sequence[PackageSpec], options: Mapping[str, object]
 ) -> list[PackageSpec]:
     """``latest`` becomes the version that it means now."""
     names = [each.name for each in wanted if each.version == "latest"]
@@ -196,8 +196,8 @@ def _newest_named(
 def downloaded(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
-    pkgs: Any = None,
+    version: object = None,
+    pkgs: object = None,
     fromrepo: str | None = None,
     ignore_epoch: bool | None = None,
     **kwargs: Any,
@@ -235,7 +235,7 @@ def latest(
     refresh: bool | None = None,
     fromrepo: str | None = None,
     skip_verify: bool = False,
-    pkgs: Any = None,
+    pkgs: object = None,
     watch_flags: bool = True,
     **kwargs: Any,
 ) -> Declared:
@@ -253,8 +253,8 @@ def latest(
 def removed(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
-    pkgs: Any = None,
+    version: object = None,
+    pkgs: object = None,
     normalize: bool = True,
     ignore_epoch: bool | None = None,
     **kwargs: Any,
@@ -266,8 +266,8 @@ def removed(
 def purged(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
-    pkgs: Any = None,
+    version: object = None,
+    pkgs: object = None,
     normalize: bool = True,
     ignore_epoch: bool | None = None,
     **kwargs: Any,
@@ -279,10 +279,10 @@ def purged(
 def _declare_gone(
     ctx: MinionContext,
     name: str,
-    version: Any,
-    pkgs: Any,
+    version: object,
+    pkgs: object,
     normalize: bool,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     purge: bool,
 ) -> Declared:
@@ -297,7 +297,7 @@ def _declare_gone(
 
 
 def uptodate(
-    ctx: MinionContext, name: str, refresh: bool | None = None, pkgs: Any = None, **kwargs: Any
+    ctx: MinionContext, name: str, refresh: bool | None = None, pkgs: object = None, **kwargs: Any
 ) -> Declared:
     """There is nothing to upgrade; of ``pkgs`` if they are given, else of all packages."""
     if not has(ctx, "list_upgrades"):
@@ -309,8 +309,8 @@ def uptodate(
 def held(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
-    pkgs: Any = None,
+    version: object = None,
+    pkgs: object = None,
     replace: bool = False,
     **kwargs: Any,
 ) -> Declared:
@@ -321,8 +321,8 @@ def held(
 def unheld(
     ctx: MinionContext,
     name: str,
-    version: Any = None,
-    pkgs: Any = None,
+    version: object = None,
+    pkgs: object = None,
     all: bool = False,
     **kwargs: Any,
 ) -> Declared:
@@ -332,7 +332,7 @@ def unheld(
 
 
 def _declare_kept(
-    ctx: MinionContext, name: str, pkgs: Any, *, hold: bool, alone: bool = False
+    ctx: MinionContext, name: str, pkgs: object, *, hold: bool, alone: bool = False
 ) -> Declared:
     if not can_hold(ctx):
         return _no_holds(ctx)
@@ -363,7 +363,7 @@ def group_installed(
 def patch_installed(
     ctx: MinionContext,
     name: str,
-    advisory_ids: Any = None,
+    advisory_ids: object = None,
     downloadonly: bool | None = None,
     **kwargs: Any,
 ) -> Declared:
@@ -385,14 +385,14 @@ def patch_installed(
 
 
 def patch_downloaded(
-    ctx: MinionContext, name: str, advisory_ids: Any = None, **kwargs: Any
+    ctx: MinionContext, name: str, advisory_ids: object = None, **kwargs: Any
 ) -> Declared:
     """The files of patches are in the package manager's cache; nothing is installed."""
     kwargs.pop("downloadonly", None)
     return patch_installed(ctx, name, advisory_ids, downloadonly=True, **kwargs)
 
 
-def mod_aggregate(low: Any, chunks: Any, running: Any) -> Any:
+def mod_aggregate(low: Any, chunks: Any, running: object) -> Any:
     """One command for the packages of all states that can be joined with this one."""
     return together(low, chunks)
 

@@ -245,7 +245,7 @@ def _shares_component(source: Mapping[str, Any], line: str) -> bool:
     return not components or bool(components & set(source.get("comps", ())))
 
 
-def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> str:
+def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, object]) -> str:
     """What is missing to trust the keys that come with a source of apt."""
     from saltlite.providers.pkg.apt_keys import ring_of
 
@@ -260,14 +260,14 @@ def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> 
     return ""
 
 
-def _show_source(source: Mapping[str, Any]) -> dict[str, Any]:
+def _show_source(source: Mapping[str, object]) -> dict[str, Any]:
     found = {key: source[key] for key in _TOLD if key in source}
     if "line" in found:
         found["line"] = str(found["line"]).strip()
     return found
 
 
-def _show_value(value: Any) -> str:
+def _show_value(value: object) -> str:
     """A value as a repository's file has it."""
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -284,7 +284,7 @@ def _is_apt(ctx: MinionContext) -> bool:
     return isinstance(provider(ctx), Apt)
 
 
-def _find_refusal(ctx: MinionContext, given: Mapping[str, Any]) -> Verdict | None:
+def _find_refusal(ctx: MinionContext, given: Mapping[str, object]) -> Verdict | None:
     try:
         able = isinstance(provider(ctx), Configuring)
     except FunctionUnavailable:
@@ -304,7 +304,7 @@ def _is_dnf(ctx: MinionContext) -> bool:
     return isinstance(provider(ctx), Dnf)
 
 
-def _short_name(name: str, ppa: Any, copr: Any) -> str:
+def _short_name(name: str, ppa: object, copr: object) -> str:
     """The name of a repository: that of a PPA or a project of COPR if one is given."""
     given = f"ppa:{ppa}" if ppa else f"copr:{copr}" if copr else name
     return given.replace("ppa:ppa:", "ppa:", 1).replace("copr:copr:", "copr:", 1)
@@ -346,7 +346,7 @@ def managed(
     return PackageSource(name=name, options=options, refresh=refresh, clean_file=clean_file)
 
 
-def _for_ini(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _for_ini(name: str, options: Mapping[str, object]) -> dict[str, Any]:
     """Options of a repository in a file of dnf or zypper, by their names there."""
     given = {key: value for key, value in options.items() if key not in _OF_APT}
     named = given.pop("humanname", given.pop("name", name))

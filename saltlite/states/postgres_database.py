@@ -27,7 +27,7 @@ def present(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Database:
     """A database. Owner and tablespace of one that is there are changed, the rest cannot be.
@@ -52,7 +52,7 @@ def absent(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """No such database."""

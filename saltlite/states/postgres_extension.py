@@ -24,7 +24,7 @@ def present(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Extension:
     """An extension of the database ``maintenance_db``, in this schema and version."""
@@ -47,7 +47,7 @@ def absent(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """No such extension in the database ``maintenance_db``."""

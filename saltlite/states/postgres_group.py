@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from saltlite.highstate.resource import Action
 from saltlite.modules import postgres
@@ -14,19 +13,19 @@ def present(
     name: str,
     createdb: bool | None = None,
     createroles: bool | None = None,
-    encrypted: Any = None,
+    encrypted: object = None,
     superuser: bool | None = None,
     inherit: bool | None = None,
     login: bool | None = None,
     replication: bool | None = None,
     password: str | None = None,
     refresh_password: bool | None = None,
-    groups: Any = None,
+    groups: object = None,
     user: str | None = None,
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Role | Action:
     """A role for others to be members of; the arguments are those of ``postgres_user.present``."""
@@ -49,7 +48,7 @@ def absent(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """No such role."""

@@ -15,14 +15,14 @@ def present(
     name: str,
     object_name: str,
     object_type: str,
-    privileges: Any = None,
+    privileges: object = None,
     grant_option: bool | None = None,
     prepend: str = "public",
     user: str | None = None,
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """Privileges that the role ``name`` has on an object.
@@ -55,13 +55,13 @@ def absent(
     name: str,
     object_name: str,
     object_type: str,
-    privileges: Any = None,
+    privileges: object = None,
     prepend: str = "public",
     user: str | None = None,
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
@@ -89,7 +89,7 @@ def absent(
 
 
 def _place_of(
-    name: str, object_name: str, object_type: str, privileges: Any, prepend: str
+    name: str, object_name: str, object_type: str, privileges: object, prepend: str
 ) -> dict[str, Any]:
     return {
         "name": name,

@@ -20,7 +20,7 @@ def present(
     db_user: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
 ) -> Thing:
     """A schema of the database ``dbname``; ``owner`` is for one that is new."""
     server = _server_of(locals())
@@ -47,7 +47,7 @@ def absent(
     db_user: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
 ) -> Thing:
     """No such schema in the database ``dbname``; one that is not empty stays."""
     server = _server_of(locals())
@@ -60,6 +60,6 @@ def absent(
     )
 
 
-def _server_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _server_of(arguments: Mapping[str, object]) -> dict[str, Any]:
     """Where the server is and who asks, as the functions of schemas take it."""
     return {name: value for name, value in arguments.items() if name in _SERVER}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from saltlite.highstate.resource import Action
 from saltlite.modules import postgres
@@ -14,7 +13,7 @@ def present(
     name: str,
     createdb: bool | None = None,
     createroles: bool | None = None,
-    encrypted: Any = None,
+    encrypted: object = None,
     superuser: bool | None = None,
     replication: bool | None = None,
     inherit: bool | None = None,
@@ -23,12 +22,12 @@ def present(
     default_password: str | None = None,
     refresh_password: bool | None = None,
     valid_until: str | None = None,
-    groups: Any = None,
+    groups: object = None,
     user: str | None = None,
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Role | Action:
     """A role that may log in, with these attributes; what is not said is left as it is.
@@ -59,7 +58,7 @@ def absent(
     maintenance_db: str | None = None,
     db_password: str | None = None,
     db_host: str | None = None,
-    db_port: Any = None,
+    db_port: object = None,
     db_user: str | None = None,
 ) -> Thing:
     """No such role."""

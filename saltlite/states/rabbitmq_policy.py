@@ -16,7 +16,7 @@ def present(
     name: str,
     pattern: str,
     definition: Any,
-    priority: Any = 0,
+    priority: object = 0,
     vhost: str = "/",
     runas: str | None = None,
     apply_to: str | None = None,

@@ -26,11 +26,11 @@ def synchronized(
     force: bool = False,
     update: bool = False,
     passwordfile: str | None = None,
-    exclude: Any = None,
+    exclude: object = None,
     excludefrom: str | None = None,
     prepare: bool = False,
     dryrun: bool = False,
-    additional_opts: Any = None,
+    additional_opts: object = None,
 ) -> Declared:
     """The directory ``name`` is as ``source``, a path, ``host:path`` or ``salt://``.
 

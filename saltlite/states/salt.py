@@ -32,27 +32,27 @@ ORCHESTRATIONS = frozenset({"state.orchestrate", "state.orch", "state.sls"})
 def state(
     ctx: MinionContext,
     name: str,
-    tgt: Any,
+    tgt: object,
     ssh: bool = False,
     tgt_type: str = "glob",
     ret: str | list[str] = "",
-    ret_config: Any = None,
-    ret_kwargs: Any = None,
-    highstate: Any = None,
-    sls: Any = None,
-    top: Any = None,
+    ret_config: object = None,
+    ret_kwargs: object = None,
+    highstate: object = None,
+    sls: object = None,
+    top: object = None,
     saltenv: str | None = None,
     test: bool | None = None,
-    pillar: Any = None,
+    pillar: object = None,
     pillarenv: str | None = None,
     expect_minions: bool = True,
-    exclude: Any = None,
-    fail_minions: Any = None,
+    exclude: object = None,
+    fail_minions: object = None,
     allow_fail: int = 0,
     concurrent: bool = False,
     timeout: float | None = None,
-    batch: Any = None,
-    queue: Any = False,
+    batch: object = None,
+    queue: object = False,
     subset: int | None = None,
     failhard: bool | None = None,
     **kwargs: Any,
@@ -99,7 +99,7 @@ def state(
     )
 
 
-def _choose_function(highstate: Any, top: Any, sls: Any) -> tuple[str, list[Any]] | None:
+def _choose_function(highstate: object, top: object, sls: Any) -> tuple[str, list[Any]] | None:
     """The function of minions that runs what is asked for, and its arguments."""
     if highstate:
         return "state.highstate", []
@@ -113,19 +113,19 @@ def _choose_function(highstate: Any, top: Any, sls: Any) -> tuple[str, list[Any]
 def function(
     ctx: MinionContext,
     name: str,
-    tgt: Any,
+    tgt: object,
     ssh: bool = False,
     tgt_type: str = "glob",
     ret: str | list[str] = "",
-    ret_config: Any = None,
-    ret_kwargs: Any = None,
+    ret_config: object = None,
+    ret_kwargs: object = None,
     expect_minions: bool = False,
-    fail_minions: Any = None,
+    fail_minions: object = None,
     fail_function: str | None = None,
     arg: Any = None,
     kwarg: Any = None,
     timeout: float | None = None,
-    batch: Any = None,
+    batch: object = None,
     subset: int | None = None,
     failhard: bool | None = None,
     **kwargs: Any,
@@ -210,7 +210,7 @@ def wheel(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     return Action(would=f"Wheel function '{name}' would be executed.", run=act)
 
 
-def parallel_runners(ctx: MinionContext, name: str, runners: Any, **kwargs: Any) -> Declared:
+def parallel_runners(ctx: MinionContext, name: str, runners: object, **kwargs: Any) -> Declared:
     """Run several runners at once: id → ``name``, ``arg``, ``kwarg``, in a map or in several."""
     wanted: dict[str, Mapping[str, Any]] = {}
     for ident, given in runners.items() if isinstance(runners, Mapping) else ():
@@ -267,7 +267,7 @@ def _tell_start(ctx: MinionContext, data: dict[str, Any]) -> None:
 
 
 def _publish_job(
-    ctx: MinionContext, tgt: Any, fun: str, wanted: Mapping[str, Any]
+    ctx: MinionContext, tgt: object, fun: str, wanted: Mapping[str, object]
 ) -> dict[str, dict[str, Any]]:
     from saltlite.masterside.context import run_for
 
@@ -282,7 +282,7 @@ def _publish_job(
 
 
 def _run_function(
-    ctx: MinionContext, kind: str, name: str, arg: Sequence[Any], kwarg: Mapping[str, Any]
+    ctx: MinionContext, kind: str, name: str, arg: Sequence[object], kwarg: Mapping[str, object]
 ) -> Verdict:
     from saltlite.masterside.context import run_for
 
@@ -296,14 +296,16 @@ def _run_function(
     )
 
 
-def _is_good(found: Mapping[str, Any]) -> bool:
+def _is_good(found: Mapping[str, object]) -> bool:
     """Whether a runner ran, and did not say that it failed."""
     value = found["return"]
     retcode = value.get("retcode") if isinstance(value, Mapping) else None
     return bool(found["success"]) and not found.get("wrong") and not retcode
 
 
-def _all_at_once(ctx: MinionContext, wanted: Mapping[str, Mapping[str, Any]], env: Any) -> Verdict:
+def _all_at_once(
+    ctx: MinionContext, wanted: Mapping[str, Mapping[str, object]], env: object
+) -> Verdict:
     from concurrent.futures import ThreadPoolExecutor
 
     calls = {ident: _call_of(ctx, one, env) for ident, one in wanted.items()}
@@ -323,7 +325,7 @@ def _all_at_once(ctx: MinionContext, wanted: Mapping[str, Mapping[str, Any]], en
 
 
 def _call_of(
-    ctx: MinionContext, one: Mapping[str, Any], env: Any
+    ctx: MinionContext, one: Mapping[str, Any], env: object
 ) -> tuple[str, list[Any], dict[str, Any]]:
     """Name and arguments of one of several runners."""
     name = str(one["name"])
@@ -372,7 +374,7 @@ def _await_events(
     return Verdict(result=True, comment=f"All events seen in {took_s} seconds.", changes=changes)
 
 
-def _sender_of(data: Mapping[str, Any], event_id: str) -> Any:
+def _sender_of(data: Mapping[str, object], event_id: str) -> Any:
     """Whose event it is: at the top of the data, or in what a minion sent with it."""
     inner = data.get("data")
     if event_id in data or not isinstance(inner, Mapping):

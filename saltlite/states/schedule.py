@@ -43,17 +43,17 @@ def disabled(name: str, **kwargs: Any) -> Switched:
     return Switched(name=str(name), given=kwargs, wanted=False)
 
 
-def _read_job(ctx: MinionContext, name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+def _read_job(ctx: MinionContext, name: str, given: Mapping[str, object]) -> dict[str, Any] | None:
     found = schedule.list_(ctx, show_all=True, return_yaml=False, offline=_is_offline(given))
     entry = found.get(name)
     return dict(entry) if isinstance(entry, Mapping) else None
 
 
-def _is_offline(given: Mapping[str, Any]) -> bool:
+def _is_offline(given: Mapping[str, object]) -> bool:
     return bool(given.get("offline", False))
 
 
-def _check_answer(answer: Mapping[str, Any]) -> None:
+def _check_answer(answer: Mapping[str, object]) -> None:
     if not answer["result"]:
         raise FunctionError(str(answer["comment"]))
 

@@ -23,7 +23,7 @@ def mode(name: str) -> Mode | Verdict:
     return Mode(wanted=wanted)
 
 
-def boolean(name: str, value: Any, persist: bool = False) -> Boolean | Verdict:
+def boolean(name: str, value: object, persist: bool = False) -> Boolean | Verdict:
     """A boolean of the policy that is on or off; with ``persist`` also after a restart."""
     wanted = selinux.switch(value)
     if wanted not in ("on", "off"):
@@ -34,7 +34,7 @@ def boolean(name: str, value: Any, persist: bool = False) -> Boolean | Verdict:
 def module(
     name: str,
     module_state: str = "Enabled",
-    version: Any = "any",
+    version: object = "any",
     install: bool = False,
     source: str | None = None,
     remove: bool = False,
@@ -109,7 +109,7 @@ def port_policy_present(
     name: str,
     sel_type: str,
     protocol: str | None = None,
-    port: Any = None,
+    port: object = None,
     sel_range: str | None = None,
 ) -> PortType:
     """A port or range of ports, ``tcp/8080-8090``, with this type."""
@@ -120,7 +120,7 @@ def port_policy_present(
 
 
 def port_policy_absent(
-    name: str, sel_type: str | None = None, protocol: str | None = None, port: Any = None
+    name: str, sel_type: str | None = None, protocol: str | None = None, port: object = None
 ) -> NoPortType:
     """A port or range of ports without a type, or without this one."""
     selinux.port_of(name, protocol, port)
@@ -312,7 +312,7 @@ class FileRule(Resource[Rule]):
         )
 
 
-def _check_done(done: Mapping[str, Any], what: str) -> None:
+def _check_done(done: Mapping[str, object], what: str) -> None:
     """Raise FunctionError for a command that failed."""
     if done["retcode"] != 0:
         raise FunctionError(f"{what}: {done['stderr'] or done['stdout']}")

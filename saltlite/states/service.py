@@ -357,7 +357,7 @@ class Mask(Resource[bool]):
 def running(
     ctx: MinionContext,
     name: str,
-    enable: Any = None,
+    enable: object = None,
     sig: str | None = None,
     init_delay: float | None = None,
     no_block: bool = False,
@@ -395,7 +395,7 @@ def running(
 def dead(
     ctx: MinionContext,
     name: str,
-    enable: Any = None,
+    enable: object = None,
     sig: str | None = None,
     init_delay: float | None = None,
     **kwargs: Any,
@@ -527,7 +527,7 @@ def _parse_seconds(name: str, value: Any) -> float:
     return seconds
 
 
-def _parse_enable(enable: Any) -> bool | None:
+def _parse_enable(enable: object) -> bool | None:
     """``None`` for anything that is neither a truth value nor a text."""
     if isinstance(enable, str):
         return enable.lower() == "true"

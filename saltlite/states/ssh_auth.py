@@ -27,7 +27,7 @@ def present(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: object = None,
     config: str = ssh.AUTHORIZED,
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
@@ -52,7 +52,7 @@ def absent(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: object = None,
     config: str = ssh.AUTHORIZED,
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
@@ -76,7 +76,7 @@ def manage(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: object = None,
     config: str = ssh.AUTHORIZED,
     fingerprint_hash_type: str | None = None,
     __env__: str = "base",
@@ -88,7 +88,13 @@ def manage(
 
 
 def _wanted_keys(
-    ctx: MinionContext, name: str, enc: str, comment: str, source: str, options: Any, saltenv: str
+    ctx: MinionContext,
+    name: str,
+    enc: str,
+    comment: str,
+    source: str,
+    options: object,
+    saltenv: str,
 ) -> tuple[Authorized, ...]:
     if not source:
         return (_parse_key(name, enc, comment, options),)
@@ -131,7 +137,7 @@ class AuthorizedKeys(Resource[Mapping[str, Any]]):
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
         return _read_keys(ctx, self.user, self.config)
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step] | Verdict:
+    def plan(self, now: Mapping[str, object]) -> list[Step] | Verdict:
         for each in self.wanted:
             if problem := _find_problem(each):
                 return Verdict(result=False, comment=problem)
@@ -142,7 +148,7 @@ class AuthorizedKeys(Resource[Mapping[str, Any]]):
             self._plan_key(each, now) for each in self.wanted if not _is_there(each, now)
         ]
 
-    def _plan_key(self, wanted: Authorized, now: Mapping[str, Any]) -> Step:
+    def _plan_key(self, wanted: Authorized, now: Mapping[str, object]) -> Step:
         is_new = wanted.key not in now
         label, what = self.label or wanted.key, "added" if is_new else "updated"
         would = f"Key {wanted.key} for user {self.user} is set to be {what}"
@@ -177,11 +183,11 @@ class AuthorizedKeys(Resource[Mapping[str, Any]]):
         )
 
     def comment_changed(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
+        self, before: Mapping[str, object], after: Mapping[str, object], steps: Sequence[Step]
     ) -> str:
         return "" if self.only else "\n".join(dict.fromkeys(step.did for step in steps))
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         names = [self.label] if self.label else [each.key for each in self.wanted]
         return "\n".join(
             f"The authorized host key {name} is already present for user {self.user}"
@@ -217,7 +223,7 @@ class NoKeys(Resource[Mapping[str, Any]]):
     def read(self, ctx: MinionContext) -> Mapping[str, Any]:
         return _read_keys(ctx, self.user, self.config)
 
-    def plan(self, now: Mapping[str, Any]) -> list[Step]:
+    def plan(self, now: Mapping[str, object]) -> list[Step]:
         return [self._plan_removal(key) for key in self.unwanted if key in now]
 
     def _plan_removal(self, key: str) -> Step:
@@ -230,9 +236,9 @@ class NoKeys(Resource[Mapping[str, Any]]):
         )
 
     def comment_changed(
-        self, before: Mapping[str, Any], after: Mapping[str, Any], steps: Sequence[Step]
+        self, before: Mapping[str, object], after: Mapping[str, object], steps: Sequence[Step]
     ) -> str:
         return "Key removed"
 
-    def comment_unchanged(self, now: Mapping[str, Any]) -> str:
+    def comment_unchanged(self, now: Mapping[str, object]) -> str:
         return "Key not present"

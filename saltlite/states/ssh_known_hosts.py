@@ -20,11 +20,11 @@ def present(
     user: str | None = None,
     fingerprint: str | None = None,
     key: str | None = None,
-    port: Any = None,
+    port: object = None,
     enc: str | None = None,
     config: str | None = None,
     hash_known_hosts: bool = True,
-    timeout: Any = 5,
+    timeout: object = 5,
     fingerprint_hash_type: str | None = None,
 ) -> KnownHost | Verdict:
     """A host with this ``key``, or with what it shows if that has the ``fingerprint``.
@@ -142,11 +142,11 @@ class KnownHost(Resource[HostStatus]):
         if answer["status"] == "error":
             raise FunctionError(str(answer["error"]))
 
-    def changes(self, before: HostStatus, after: HostStatus, steps: Any) -> dict[str, Any]:
+    def changes(self, before: HostStatus, after: HostStatus, steps: object) -> dict[str, Any]:
         new = [self._declared_entry()] if self.key else after.entries
         return {"old": before.entries, "new": new}
 
-    def comment_changed(self, before: HostStatus, after: HostStatus, steps: Any) -> str:
+    def comment_changed(self, before: HostStatus, after: HostStatus, steps: object) -> str:
         saved = f"{self.name}'s key saved to {self.config}"
         return f"{saved} (key: {self.key})" if self.key else saved
 
@@ -185,7 +185,7 @@ class UnknownHost(Resource[HostStatus]):
         if answer["status"] == "error":
             raise FunctionError(answer["error"])
 
-    def comment_changed(self, before: HostStatus, after: HostStatus, steps: Any) -> str:
+    def comment_changed(self, before: HostStatus, after: HostStatus, steps: object) -> str:
         return f"Key for {self.name} removed from {self.config}"
 
     def comment_unchanged(self, now: HostStatus) -> str:

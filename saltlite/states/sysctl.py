@@ -13,7 +13,7 @@ from saltlite.providers import textfile
 from saltlite.providers.kernel import parameters
 
 
-def present(name: str, value: Any, config: str | None = None) -> Parameter:
+def present(name: str, value: object, config: str | None = None) -> Parameter:
     """A parameter with this value, in the kernel and in a file that is read at the start."""
     return Parameter(name=str(name), value=value, config=config)
 

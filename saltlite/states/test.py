@@ -46,8 +46,8 @@ def fail_with_changes(name: str, **kwargs: Any) -> Declared:
 
 def configurable_test_state(
     name: str,
-    changes: Any = True,
-    result: Any = True,
+    changes: object = True,
+    result: object = True,
     comment: str = "",
     warnings: Any = None,
     allow_test_mode_failure: bool = False,
@@ -68,7 +68,7 @@ def configurable_test_state(
     )
 
 
-def _choose_result(given: Any, argument: str) -> bool:
+def _choose_result(given: object, argument: str) -> bool:
     if given == "Random":
         return random.choice((True, False))  # noqa: S311 - no secret
     if isinstance(given, bool):
@@ -82,12 +82,12 @@ def _choose_result(given: Any, argument: str) -> bool:
 def check_pillar(
     ctx: MinionContext,
     name: str,
-    present: Any = None,
-    boolean: Any = None,
-    integer: Any = None,
-    string: Any = None,
-    listing: Any = None,
-    dictionary: Any = None,
+    present: object = None,
+    boolean: object = None,
+    integer: object = None,
+    string: object = None,
+    listing: object = None,
+    dictionary: object = None,
     verbose: bool = False,
 ) -> Declared:
     """Fail unless pillar keys are there, and of the types that are asked for.

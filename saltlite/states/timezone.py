@@ -12,7 +12,7 @@ from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import timezone
 
 
-def system(name: str, utc: Any = True) -> Zone:
+def system(name: str, utc: object = True) -> Zone:
     """The zone of the machine; with ``utc`` the hardware clock shows UTC."""
     return Zone(name=str(name), utc=utc)
 

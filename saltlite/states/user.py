@@ -53,11 +53,11 @@ _SETTERS: Mapping[str, Callable[..., object]] = {
 
 def present(
     name: str,
-    uid: Any = None,
-    gid: Any = None,
+    uid: object = None,
+    gid: object = None,
     usergroup: bool | None = None,
-    groups: Any = None,
-    optional_groups: Any = None,
+    groups: object = None,
+    optional_groups: object = None,
     remove_groups: bool = True,
     home: str | None = None,
     createhome: bool = True,
@@ -69,18 +69,18 @@ def present(
     shell: str | None = None,
     unique: bool = True,
     system: bool = False,
-    fullname: Any = None,
-    roomnumber: Any = None,
-    workphone: Any = None,
-    homephone: Any = None,
-    other: Any = None,
+    fullname: object = None,
+    roomnumber: object = None,
+    workphone: object = None,
+    homephone: object = None,
+    other: object = None,
     loginclass: str | None = None,
-    date: Any = None,
-    mindays: Any = None,
-    maxdays: Any = None,
-    inactdays: Any = None,
-    warndays: Any = None,
-    expire: Any = None,
+    date: object = None,
+    mindays: object = None,
+    maxdays: object = None,
+    inactdays: object = None,
+    warndays: object = None,
+    expire: object = None,
     win_homedrive: str | None = None,
     win_profile: str | None = None,
     win_logonscript: str | None = None,
@@ -144,7 +144,7 @@ def absent(name: str, purge: bool = False, force: bool = False) -> NoUser:
     return NoUser(name=str(name), purge=purge, force=force)
 
 
-def _parse_number(value: Any) -> Any:
+def _parse_number(value: object) -> Any:
     return int(value) if isinstance(value, str) and is_digits(value) else value
 
 
@@ -297,7 +297,7 @@ class User(Resource[Account]):
         moves = keeps and primary_gid != now.info["gid"]
         return wanted if moves or wanted != sorted(there) else None
 
-    def _plan_change(self, now: Account, what: str, value: Any) -> Step:
+    def _plan_change(self, now: Account, what: str, value: object) -> Step:
         shown = _HIDDEN if what == "passwd" else value
         return Step(
             would=f"{what}: {shown}",

@@ -83,7 +83,7 @@ def certificate_managed(
     private_key: str | None = None,
     private_key_passphrase: str | None = None,
     csr: str | None = None,
-    append_certs: Any = None,
+    append_certs: object = None,
     pkcs12_passphrase: str | None = None,
     pkcs12_encryption_compat: bool = False,
     pkcs12_friendlyname: str | None = None,
@@ -130,7 +130,7 @@ def csr_managed(
     private_key_passphrase: str | None = None,
     digest: str = "sha256",
     encoding: str = "pem",
-    subject: Any = None,
+    subject: object = None,
     **kwargs: Any,
 ) -> Csr:
     """A request for a certificate as declared; further arguments as of ``certificate_managed``."""
@@ -150,7 +150,7 @@ def csr_managed(
 def crl_managed(
     name: str,
     signing_private_key: str,
-    revoked: Any,
+    revoked: object,
     days_remaining: int | None = None,
     signing_cert: str | None = None,
     signing_private_key_passphrase: str | None = None,
@@ -158,7 +158,7 @@ def crl_managed(
     days_valid: int | None = None,
     digest: str = "sha256",
     encoding: str = "pem",
-    extensions: Any = None,
+    extensions: object = None,
     **kwargs: Any,
 ) -> Crl:
     """A list of revoked certificates as declared that is valid for ``days_remaining`` days (30).

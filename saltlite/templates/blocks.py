@@ -80,7 +80,7 @@ class SerializedBlocks(Extension):
     def _clock_s(self) -> float:
         return time.monotonic()
 
-    def _log_time(self, label: Any, begun: float) -> None:
+    def _log_time(self, label: object, begun: float) -> None:
         log.log(15, "Time (in seconds) to render block '%s': %s", label, time.monotonic() - begun)
 
     def _load_text(self, kind: str, text: str) -> Any:
@@ -120,7 +120,7 @@ class DataError(TemplateRuntimeError):
         super().__init__(message)
 
 
-def load_yaml(text: Any) -> Any:
+def load_yaml(text: object) -> Any:
     """The value of a YAML text.
 
     Raises:
@@ -156,7 +156,7 @@ def load_json(text: Any) -> Any:
         raise DataError(f"Unable to load json from {shown}", brief, line) from error
 
 
-def load_text(text: Any) -> Any:
+def load_text(text: object) -> Any:
     """The text itself."""
     return text
 

@@ -21,7 +21,7 @@ import stat
 import sys
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from saltlite.disk import (
     PRIVATE_DIR,
@@ -54,7 +54,7 @@ class CompiledFiles:
         self._is_safe = _is_ours(folder)
         self._gave_up = False
 
-    def get(self, options: Any, name: str, filename: str, text: str) -> CodeType | None:
+    def get(self, options: object, name: str, filename: str, text: str) -> CodeType | None:
         """The code of this very template; ``None`` if it is not kept, or not to be trusted."""
         if not self._is_safe:
             return None
@@ -73,7 +73,7 @@ class CompiledFiles:
         code = marshal.loads(packed)  # noqa: S302 - ours alone, and as we wrote it: see above
         return code if isinstance(code, CodeType) else None
 
-    def put(self, options: Any, name: str, filename: str, text: str, code: CodeType) -> None:
+    def put(self, options: object, name: str, filename: str, text: str, code: CodeType) -> None:
         """Keep code; what cannot be written is made again next time."""
         if self._gave_up:
             return
@@ -99,7 +99,7 @@ class CompiledFiles:
             self._gave_up = True
             log.debug("compiled templates are not kept: %s", error)
 
-    def _path_of(self, options: Any, name: str, filename: str) -> Path:
+    def _path_of(self, options: object, name: str, filename: str) -> Path:
         return self._folder / hashlib.sha256(repr((options, name, filename)).encode()).hexdigest()
 
     def _forget_old(self) -> None:

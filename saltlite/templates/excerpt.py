@@ -26,7 +26,7 @@ def excerpt(text: str, line: int, hint: str = "") -> str:
     return "\n".join(["---", *before, *shown, *after, "---", *([hint] if hint else [])])
 
 
-def similar(wanted: str, names: Iterable[Any], kind: str) -> str:
+def similar(wanted: str, names: Iterable[object], kind: str) -> str:
     """A sentence that names what ``wanted`` resembles; empty if nothing does."""
     close = get_close_matches(wanted, [name for name in names if isinstance(name, str)], n=1)
     return f"The nearest {kind} is {close[0]!r}." if close else ""

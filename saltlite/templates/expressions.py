@@ -119,7 +119,9 @@ def is_match(text: str, rgx: str, ignorecase: bool = False, multiline: bool = Fa
     return _match_groups("match", rgx, _regex_flags(ignorecase, multiline), text) is not None
 
 
-def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
+def check_whitelist_blacklist(
+    value: object, whitelist: object = None, blacklist: object = None
+) -> bool:
     """Whether a value is on the first list and not on the second; globs and expressions count."""
     if blacklist is not None and any(_does_fit(value, each) for each in _as_list(blacklist)):
         return False
@@ -130,7 +132,7 @@ def _as_list(values: Any) -> list[Any]:
     return [values] if isinstance(values, str) else list(values)
 
 
-def _does_fit(value: Any, expression: Any) -> bool:
+def _does_fit(value: object, expression: object) -> bool:
     if not isinstance(value, str) or not isinstance(expression, str):
         return False
     if value == expression or fnmatchcase(value, expression):
@@ -153,7 +155,7 @@ def in_time(
 
 def _in_time(function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
-    def run_in_time(context: Context, text: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_in_time(context: Context, text: object, *args: Any, **kwargs: Any) -> Any:
         meter = meter_of(context)
         meter.step()
         if not _may_take_long(text, (*args, *kwargs.values())):
@@ -164,7 +166,7 @@ def _in_time(function: Callable[..., Any]) -> Callable[..., Any]:
     return run_in_time
 
 
-def _may_take_long(text: Any, others: tuple[Any, ...]) -> bool:
+def _may_take_long(text: object, others: tuple[object, ...]) -> bool:
     if not isinstance(text, str):
         return False
     if any(isinstance(one, (list, tuple)) for one in others):

@@ -60,7 +60,7 @@ _NAMESPACE = "91633ebf-1c86-5e33-935a-28061f4b480e"
 # Serialized forms
 
 
-def _without_copies(value: Any) -> Any:
+def _without_copies(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Undefined):
@@ -68,14 +68,14 @@ def _without_copies(value: Any) -> Any:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-def to_json(value: Any, sort_keys: bool = True, indent: int | None = None) -> str:
+def to_json(value: object, sort_keys: bool = True, indent: int | None = None) -> str:
     """JSON with sorted keys, and without escapes for what is not ASCII."""
     return json.dumps(
         value, sort_keys=sort_keys, indent=indent, ensure_ascii=False, default=_without_copies
     ).strip()
 
 
-def tojson(value: Any, indent: int | None = None, **options: Any) -> str:
+def tojson(value: object, indent: int | None = None, **options: Any) -> str:
     """JSON that can stand in HTML, keys in their order."""
     text = json.dumps(value, indent=indent, default=_without_copies, **options)
     for character, escape in _HTML.items():
@@ -83,28 +83,28 @@ def tojson(value: Any, indent: int | None = None, **options: Any) -> str:
     return text
 
 
-def to_yaml(value: Any, flow_style: bool = True) -> str:
+def to_yaml(value: object, flow_style: bool = True) -> str:
     """YAML: on one line, or a block with ``yaml(false)``."""
     return dump(value, flow=flow_style, unknown="NULL").strip()
 
 
-def to_python(value: Any) -> str:
+def to_python(value: object) -> str:
     """The value as Python writes it."""
     return pprint.pformat(value).strip()
 
 
-def yaml_dquote(text: Any) -> str:
+def yaml_dquote(text: object) -> str:
     """A YAML text in double quotes."""
     return dump_scalar(str(text), '"')
 
 
-def yaml_squote(text: Any) -> str:
+def yaml_squote(text: object) -> str:
     """A YAML text in single quotes; they let all characters stand as they are."""
     quoted = str(text).replace("'", "''")
     return "'" + re.sub(r"(\n+)", r"\n\1", quoted) + "'"
 
 
-def yaml_encode(value: Any) -> str:
+def yaml_encode(value: object) -> str:
     """One YAML value that needs no more quoting.
 
     Raises:
@@ -117,7 +117,7 @@ def yaml_encode(value: Any) -> str:
     raise TypeError(f"yaml_encode() only works with YAML scalar data; failed for {type(value)}")
 
 
-def dict_to_sls_yaml_params(value: Mapping[str, Any], flow_style: bool = False) -> str:
+def dict_to_sls_yaml_params(value: Mapping[str, object], flow_style: bool = False) -> str:
     """A map as the list of parameters that a state takes."""
     return dump([{key: item} for key, item in value.items()], flow=flow_style).strip()
 
@@ -125,7 +125,7 @@ def dict_to_sls_yaml_params(value: Mapping[str, Any], flow_style: bool = False) 
 # Text
 
 
-def to_bool(value: Any) -> bool:
+def to_bool(value: object) -> bool:
     """``yes``, ``1`` and ``true`` in any case; positive numbers; what is not empty."""
     if value is None:
         return False
@@ -138,7 +138,7 @@ def to_bool(value: Any) -> bool:
     return not isinstance(value, Hashable) and len(value) > 0
 
 
-def uuid_of(value: Any) -> str:
+def uuid_of(value: object) -> str:
     """The same UUID for the same text, the one that Salt has for it."""
     import uuid
 
@@ -165,7 +165,7 @@ def substring_in_list(text: str, values: Iterable[str]) -> bool:
 
 
 @pass_context
-def strftime(context: Context, value: Any, format: str = "%Y-%m-%d") -> str:
+def strftime(context: Context, value: object, format: str = "%Y-%m-%d") -> str:
     """A moment in the words of ``format``: seconds since 1970, a date and time, or now.
 
     Salt 3006 takes numbers only, 3008 also dates.
@@ -208,7 +208,7 @@ def to_camelcase(text: str, uppercamel: bool = False) -> str:
     return "".join([first.title() if uppercamel else first, *(each.title() for each in others)])
 
 
-def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = False) -> int:
+def human_to_bytes(size: object, default_unit: str = "B", handle_metric: bool = False) -> int:
     """``32GB`` in bytes: 1024 by 1024, or by 1000 with ``handle_metric``; 0 if it is no size."""
     found = _SIZE.fullmatch(str(size).strip())
     if found is None or not found["value"]:
@@ -224,7 +224,7 @@ def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = Fal
         return 0
 
 
-def to_bytes(value: Any) -> bytes:
+def to_bytes(value: object) -> bytes:
     """The text in UTF-8."""
     return digest.as_bytes(value)
 
@@ -232,7 +232,7 @@ def to_bytes(value: Any) -> bytes:
 # Lists and maps
 
 
-def unique(values: Any) -> Any:
+def unique(values: object) -> Any:
     """Each value once: a set, or for lists a list in its order."""
     if isinstance(values, Hashable):
         return set(values)  # type: ignore[call-overload]  # what cannot be iterated is an error
@@ -243,7 +243,7 @@ def unique(values: Any) -> Any:
     return seen
 
 
-def _both_sets(first: Any, second: Any) -> bool:
+def _both_sets(first: object, second: object) -> bool:
     return isinstance(first, Hashable) and isinstance(second, Hashable)
 
 
@@ -307,12 +307,12 @@ def flatten(values: Any, levels: int | None = None, preserve_nulls: bool = False
     return flat
 
 
-def as_sequence(value: Any) -> Any:
+def as_sequence(value: object) -> Any:
     """A list with the value in it, unless it is a list or map."""
     return value if isinstance(value, (list, tuple, set, Mapping)) else [value]
 
 
-def exactly_n_true(values: Iterable[Any], amount: int = 1) -> bool:
+def exactly_n_true(values: Iterable[object], amount: int = 1) -> bool:
     """Whether so many values count as true."""
     return sum(1 for value in values if value) == amount
 
@@ -322,7 +322,9 @@ def is_iterable(value: Any, ignore: Any = (str, bytes)) -> bool:
     return not isinstance(value, ignore) and isinstance(value, Iterable)
 
 
-def value_below(value: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
+def value_below(
+    value: object, key: object, default: object = None, delimiter: str = DELIMITER
+) -> Any:
     """The value below ``a:b:c``, or below a list of keys."""
     return traverse(value, key, default, delimiter)
 
@@ -332,7 +334,7 @@ def sorted_ignorecase(values: Iterable[str]) -> list[str]:
     return sorted(values, key=lambda value: value.lower())
 
 
-def json_query(value: Any, expression: str) -> Any:
+def json_query(value: object, expression: str) -> Any:
     """What a JMESPath expression finds; needs ``jmespath``.
 
     Raises:
@@ -345,7 +347,7 @@ def json_query(value: Any, expression: str) -> Any:
     return jmespath.search(expression, value)
 
 
-def _encode_texts(value: Any) -> Any:
+def _encode_texts(value: object) -> Any:
     """Text as bytes, wherever it is."""
     if isinstance(value, str):
         return value.encode()
@@ -357,7 +359,7 @@ def _encode_texts(value: Any) -> Any:
 
 
 @pass_context
-def method_call(context: Context, value: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+def method_call(context: Context, value: object, name: str, *args: Any, **kwargs: Any) -> Any:
     """Call a method, if the sandbox lets it through; ``None`` if there is none."""
     method = context.environment.getattr(value, name)
     if isinstance(method, Undefined) and not name.startswith("_"):
@@ -376,7 +378,7 @@ def compare_dicts(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> dict[Any, A
     }
 
 
-def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]]:
+def compare_lists(old: Sequence[object], new: Sequence[object]) -> dict[str, list[Any]]:
     """``{"new": [...], "old": [...]}``: what only one list has."""
     added = [value for value in new if value not in old]
     gone = [value for value in old if value not in new]
@@ -506,7 +508,7 @@ def _hash_filter(algorithm: str) -> Callable[[Any], str]:
 def _of_given(function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that says of what is undefined which name that is."""
 
-    def check(value: Any, *args: Any, **kwargs: Any) -> Any:
+    def check(value: object, *args: Any, **kwargs: Any) -> Any:
         return function(str(value) if isinstance(value, Undefined) else value, *args, **kwargs)
 
     return check

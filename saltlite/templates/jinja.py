@@ -90,7 +90,7 @@ MARKS = ("{{", "{%", "{#", "\r")
 _KEEPS_PLAIN = frozenset({"trim_blocks", "lstrip_blocks", "autoescape"})
 
 
-def _is_plain(text: str, options: Mapping[str, Any]) -> bool:
+def _is_plain(text: str, options: Mapping[str, object]) -> bool:
     """Whether there is nothing in a text for Jinja to do."""
     if not options.keys() <= _KEEPS_PLAIN or len(text) > MAX_CHARS:
         return False
@@ -115,7 +115,7 @@ class NearestUndefined(jinja2.StrictUndefined):
     def __init__(
         self,
         hint: str | None = None,
-        obj: Any = missing,
+        obj: object = missing,
         name: str | None = None,
         exc: type[jinja2.TemplateRuntimeError] = jinja2.UndefinedError,
     ) -> None:
@@ -136,13 +136,13 @@ class NearestUndefined(jinja2.StrictUndefined):
 class UnknownName(jinja2.UndefinedError):
     """A template uses a name that is not there; ``owner`` is where it was looked up."""
 
-    def __init__(self, owner: Any, name: Any, message: str) -> None:
+    def __init__(self, owner: object, name: object, message: str) -> None:
         super().__init__(message)
         self.owner = owner
         self.name = name
 
 
-def _kind_of(owner: Any) -> str:
+def _kind_of(owner: object) -> str:
     if isinstance(owner, SaltFunctions):
         return "salt.utils.templates.AliasedLoader object"
     if isinstance(owner, SaltModule):
@@ -227,12 +227,12 @@ class SaltEnvironment(SandboxedEnvironment):
             return template
         return posixpath.normpath(posixpath.join(posixpath.dirname(parent), template))
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> Any:
         """Refuse what would not fit into memory."""
         self.meter.grown(size_of_binop(operator, left, right))
         return super().call_binop(context, operator, left, right)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(__self, __context: Context, __obj: object, *args: Any, **kwargs: Any) -> Any:
         """Count a call; refuse one of a text's or list's methods that would make too much."""
         __self.meter.step()
         if isinstance(__obj, BuiltinMethodType):
@@ -267,11 +267,11 @@ _models: dict[tuple[tuple[str, str], ...], SaltEnvironment] = {}
 """Environments without a template by their options; they hold nobody's data."""
 
 
-def _comparable_options(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _comparable_options(options: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, repr(value)) for name, value in options.items()))
 
 
-def _printable_value(value: Any) -> Any:
+def _printable_value(value: object) -> Any:
     """What is printed for a value.
 
     Mappings that load on first use are the maps they stand for. Texts with line feeds or tabs in
@@ -289,7 +289,7 @@ def _printable_value(value: Any) -> Any:
 _ESCAPES = regex(r"\\[nrt]")
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     if type(value) is list:
         return f"[{', '.join(map(_format_value, value))}]"
     if type(value) is tuple:
@@ -299,7 +299,7 @@ def _format_value(value: Any) -> str:
     return repr(value)
 
 
-def _format_entry(value: Any) -> str:
+def _format_entry(value: object) -> str:
     if isinstance(value, str) and not {"\n", "\r", "\t"}.isdisjoint(value):
         return json.dumps(value, ensure_ascii=False)
     return _format_value(value)
@@ -397,7 +397,7 @@ class TemplateError(Exception):
     """A template called ``raise``; Salt has it in its errors by this name."""
 
 
-def _raise_error(message: Any = "") -> NoReturn:
+def _raise_error(message: object = "") -> NoReturn:
     """Stop rendering with this message."""
     raise TemplateError(message)
 

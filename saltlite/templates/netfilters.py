@@ -60,14 +60,14 @@ def _is_of(address: Address, kind: str) -> bool:
 
 
 def _make_test(version: int | None) -> Callable[..., bool]:
-    def check(value: Any, options: str | None = None) -> bool:
+    def check(value: object, options: str | None = None) -> bool:
         return _fitting_interface(value, version, options) is not None
 
     return check
 
 
 def _make_filter(version: int | None) -> Callable[..., Any]:
-    def choose(value: Any, options: str | None = None) -> Any:
+    def choose(value: object, options: str | None = None) -> Any:
         if isinstance(value, (list, tuple, GeneratorType)):
             each_once = list(value)
             return [
@@ -81,7 +81,7 @@ def _make_filter(version: int | None) -> Callable[..., Any]:
     return choose
 
 
-def _address_text(value: Any, version: int | None, options: str | None) -> str | None:
+def _address_text(value: object, version: int | None, options: str | None) -> str | None:
     if not isinstance(value, str):
         return None
     address = _fitting_interface(value, version, options)
@@ -90,7 +90,7 @@ def _address_text(value: Any, version: int | None, options: str | None) -> str |
     return str(address) if "/" in value else str(ipaddress.ip_address(value))
 
 
-def ip_host(value: Any, options: str | None = None, version: int | None = None) -> Any:
+def ip_host(value: object, options: str | None = None, version: int | None = None) -> Any:
     """An address with its network; those of a list that are addresses."""
     if isinstance(value, (list, tuple, GeneratorType)):
         hosts = (ip_host(each, options, version) for each in value)
@@ -112,7 +112,7 @@ def filter_by_networks(values: Any, networks: Any) -> Any:
 def _per_network(function: Callable[[Any], Any]) -> Callable[..., Any]:
     """One network, or the networks of a list; ``None`` for what is none."""
 
-    def check(value: Any, options: str | None = None, version: int | None = None) -> Any:
+    def check(value: object, options: str | None = None, version: int | None = None) -> Any:
         if isinstance(value, (list, tuple, GeneratorType)):
             found = (check(each, options, version) for each in value)
             return [each for each in found if each is not None]
@@ -133,7 +133,7 @@ def _count_addresses(network: Any) -> int:
     return size
 
 
-def ipwrap(value: Any) -> Any:
+def ipwrap(value: object) -> Any:
     """Brackets around IPv6 addresses."""
     if isinstance(value, (list, tuple, GeneratorType)):
         return [ipwrap(each) for each in value]

@@ -20,7 +20,7 @@ _KEPT = "saltlite.templates.copies"
 class OwnCopy(MutableMapping[str, Any]):
     """A copy of a mapping; each entry is copied when somebody looks at it first."""
 
-    def __init__(self, origin: Mapping[str, Any], **entries: Any) -> None:
+    def __init__(self, origin: Mapping[str, object], **entries: Any) -> None:
         self._origin: Mapping[str, Any] = origin
         self._own: dict[str, Any] = entries
         self._gone: set[str] = set()
@@ -33,7 +33,7 @@ class OwnCopy(MutableMapping[str, Any]):
         value = self._own[key] = copy_data(self._origin[key])
         return value
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._own[key] = value
         self._gone.discard(key)
 

@@ -52,7 +52,7 @@ class ParsedTexts:
         self._keep_value(text, value)
         return value
 
-    def _keep_value(self, text: str, value: Any) -> None:
+    def _keep_value(self, text: str, value: object) -> None:
         if len(text) > ONE_BYTES:
             return
         try:

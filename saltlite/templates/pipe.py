@@ -65,7 +65,7 @@ def render(source: TemplateSource, ctx: MinionContext, *, renderer: str | None =
     return {} if data is None else data
 
 
-def run_stage(stage: Stage, data: Any, source: TemplateSource, ctx: MinionContext) -> Any:
+def run_stage(stage: Stage, data: object, source: TemplateSource, ctx: MinionContext) -> Any:
     """What one renderer of a pipe makes of what came before it.
 
     Raises:
@@ -77,7 +77,7 @@ def run_stage(stage: Stage, data: Any, source: TemplateSource, ctx: MinionContex
     return _find_renderer(stage.name, source, ctx)(data, source, ctx, stage.argument)
 
 
-def stage_on_data(name: str, data: Any, source: TemplateSource, ctx: MinionContext) -> Any:
+def stage_on_data(name: str, data: object, source: TemplateSource, ctx: MinionContext) -> Any:
     """What one renderer makes of data that are there already.
 
     Raises:
@@ -131,7 +131,7 @@ def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
         return None
     called: Callable[..., Any] = function
 
-    def run(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
+    def run(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> Any:
         return called(data, source.saltenv, source.sls, argline=argument)
 
     return run

@@ -39,7 +39,7 @@ class _Text(importlib.abc.SourceLoader):
         return self._text.encode()
 
 
-def execute(text: str, path: str, names: Mapping[str, Any]) -> dict[str, Any]:
+def execute(text: str, path: str, names: Mapping[str, object]) -> dict[str, Any]:
     """Run a file that begins with these names; all names it has then."""
     module = ModuleType(MODULE)
     module.__file__ = path
@@ -48,7 +48,7 @@ def execute(text: str, path: str, names: Mapping[str, Any]) -> dict[str, Any]:
     return vars(module)
 
 
-def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
+def run(text: str, path: str, variables: Mapping[str, object]) -> Any:
     """What the function ``run`` of a Python file returns.
 
     Its globals are ``variables`` and, as dunders, ``__salt__``, ``__grains__``, ``__opts__``,
@@ -69,7 +69,7 @@ def run(text: str, path: str, variables: Mapping[str, Any]) -> Any:
         raise build_error(error, text, path) from error
 
 
-def _make_dunders(variables: Mapping[str, Any]) -> dict[str, Any]:
+def _make_dunders(variables: Mapping[str, object]) -> dict[str, Any]:
     names = ("salt", "grains", "opts", "pillar", "sls")
     found = {f"__{name}__": variables.get(name) for name in names}
     return {**found, "__env__": variables.get("saltenv")}

@@ -46,7 +46,7 @@ class QuotingEnvironment(SaltEnvironment):
         return Verbatim(super().concat(pieces))
 
 
-def quote(value: Any) -> str:
+def quote(value: object) -> str:
     """What is printed for a value."""
     if isinstance(value, Verbatim):
         return value

@@ -19,7 +19,7 @@ class Format:
     deserialize: Callable[..., Any] | None
 
 
-def _to_json(value: Any, **options: Any) -> str:
+def _to_json(value: object, **options: Any) -> str:
     return json.dumps(value, **{"ensure_ascii": False, **options})
 
 
@@ -34,7 +34,7 @@ STYLE = ("allow_unicode", "canonical", "default_style", "explicit_end", "explici
 """Options of PyYAML that are passed on. As in Salt letters are escaped if it is not said."""
 
 
-def _to_yaml(value: Any, default_flow_style: bool | None = None, **options: Any) -> str:
+def _to_yaml(value: object, default_flow_style: bool | None = None, **options: Any) -> str:
     from saltlite.config.yaml import dump
 
     style = {name: options[name] for name in STYLE if name in options}
@@ -47,17 +47,17 @@ def _to_yaml(value: Any, default_flow_style: bool | None = None, **options: Any)
     ).rstrip("\n")
 
 
-def _to_yamlex(value: Any, **options: Any) -> str:
+def _to_yamlex(value: object, **options: Any) -> str:
     return _to_yaml(value, **{"default_flow_style": True, **options})
 
 
-def _from_yaml(text: Any, **_: Any) -> Any:
+def _from_yaml(text: object, **_: Any) -> Any:
     from saltlite.config.yaml import YamlError, load_plain
 
     return _read_serialized(load_plain, text, YamlError)
 
 
-def _from_yamlex(text: Any, **_: Any) -> Any:
+def _from_yamlex(text: object, **_: Any) -> Any:
     from saltlite.config.yaml import YamlError, load_aggregated
 
     return _read_serialized(lambda each: load_aggregated(each, ""), text, YamlError)
@@ -71,11 +71,11 @@ def _read_serialized(load: Callable[[str], Any], text: Any, kind: Any) -> Any:
         raise FunctionError(f"{finding}, line {error.line}") from error
 
 
-def _to_python(value: Any, **options: Any) -> str:
+def _to_python(value: object, **options: Any) -> str:
     return pprint.pformat(value, **options)
 
 
-def _to_ini(value: Mapping[str, Mapping[str, Any]], **options: Any) -> str:
+def _to_ini(value: Mapping[str, Mapping[str, object]], **options: Any) -> str:
     import configparser
     import io
 
@@ -92,7 +92,7 @@ def _to_ini(value: Mapping[str, Mapping[str, Any]], **options: Any) -> str:
     return written.getvalue()
 
 
-def _from_ini(text: Any, **options: Any) -> dict[str, dict[str, str]]:
+def _from_ini(text: object, **options: Any) -> dict[str, dict[str, str]]:
     import configparser
 
     try:
@@ -120,7 +120,7 @@ def _to_lines(value: Any, separator: str = "=", **_: Any) -> str:
     return "\n".join(f"{key}{separator}{item}" for key, item in pairs)
 
 
-def _from_lines(text: Any, separator: str = "=", **_: Any) -> dict[str, str]:
+def _from_lines(text: object, separator: str = "=", **_: Any) -> dict[str, str]:
     lines = (line.partition(separator) for line in str(text).splitlines() if line.strip())
     return {key.strip(): value.strip() for key, _separator, value in lines}
 

@@ -47,8 +47,8 @@ def render_template(
     *,
     saltenv: str = "base",
     sls: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
+    context: Mapping[str, object] | None = None,
+    defaults: Mapping[str, object] | None = None,
     path: str = "",
     name: str = "",
 ) -> str:

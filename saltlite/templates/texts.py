@@ -19,7 +19,7 @@ FROM_INPUT: Final = "-s"
 def renderer_of(engine: str) -> Callable[[Any, TemplateSource, MinionContext, str], Any]:
     """The renderer that has this template engine make text of text."""
 
-    def render(data: Any, source: TemplateSource, ctx: MinionContext, argument: str) -> str:
+    def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> str:
         if argument not in ("", FROM_INPUT):
             raise RenderError(f"Unknown renderer option: {argument}", path=source.path, line=1)
         return render_template(

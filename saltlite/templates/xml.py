@@ -8,7 +8,7 @@ from typing import Any
 INDENT = " "
 
 
-def to_xml(value: Any) -> str:
+def to_xml(value: object) -> str:
     """XML of one root element: plain values are attributes, maps and lists are elements.
 
     Raises:
@@ -22,7 +22,7 @@ def to_xml(value: Any) -> str:
     return "\n".join(['<?xml version="1.0" ?>', *_format_element(str(name), value[name], 0), ""])
 
 
-def _format_element(name: str, value: Any, depth: int) -> Iterator[str]:
+def _format_element(name: str, value: object, depth: int) -> Iterator[str]:
     from xml.sax import saxutils  # brings HTTP and TLS, for a filter that few templates use
 
     before = INDENT * depth
@@ -53,5 +53,5 @@ def _pairs_of(value: Any) -> Iterator[tuple[str, Any]]:
             yield str(key), item
 
 
-def _is_nested(value: Any) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, (Mapping, list, tuple))

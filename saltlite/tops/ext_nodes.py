@@ -21,7 +21,7 @@ class TopFailed(SaltliteError):
     """The command gives nothing; the text says why."""
 
 
-def top(ctx: MinionContext, command: Any) -> Mapping[str, Any]:
+def top(ctx: MinionContext, command: object) -> Mapping[str, Any]:
     """Environment → SLS names, as the command prints them for a minion; raises TopFailed."""
     words = str(command or "").split()
     if not words:

@@ -42,7 +42,7 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 
-def pack(value: Any) -> bytes:
+def pack(value: object) -> bytes:
     """Encode for the network.
 
     Raises:
@@ -51,7 +51,7 @@ def pack(value: Any) -> bytes:
     return _pack_value(value, use_bin_type=False)
 
 
-def pack_bin(value: Any) -> bytes:
+def pack_bin(value: object) -> bytes:
     """Encode for the event bus and for files, where bytes stay bytes.
 
     Raises:
@@ -60,7 +60,7 @@ def pack_bin(value: Any) -> bytes:
     return _pack_value(value, use_bin_type=True)
 
 
-def _pack_value(value: Any, *, use_bin_type: bool) -> bytes:
+def _pack_value(value: object, *, use_bin_type: bool) -> bytes:
     try:
         return cast(
             bytes,
@@ -76,7 +76,7 @@ def _pack_value(value: Any, *, use_bin_type: bool) -> bytes:
         raise WireError(f"cannot be encoded: {type(error).__name__}") from error
 
 
-def _stand_in(value: Any) -> Any:
+def _stand_in(value: object) -> Any:
     """What is written for a value msgpack does not know."""
     if isinstance(value, int):
         return str(value)  # msgpack asks only about integers that do not fit

@@ -28,7 +28,7 @@ def values(ctx: RunnerContext) -> dict[str, Any]:
     return mask_secrets({n: v for n, v in flat_opts(ctx.config).items() if n not in SECRETS})
 
 
-def apply(ctx: RunnerContext, key: str, value: Any) -> None:
+def apply(ctx: RunnerContext, key: str, value: object) -> None:
     """Set one option in the master's main file; it counts from the master's next start.
 
     A line of the option is replaced, comments stay. Where the option takes several lines, or stands
@@ -52,7 +52,7 @@ def apply(ctx: RunnerContext, key: str, value: Any) -> None:
         disk.write_file(path, _with_option(text, str(key), line).encode(), mode=0o640)
 
 
-def update_config(ctx: RunnerContext, file_name: str, yaml_contents: Any) -> str:
+def update_config(ctx: RunnerContext, file_name: str, yaml_contents: object) -> str:
     """Write a file of options beside the main one, ``master.d/<name>.conf``.
 
     ``yaml_contents`` is a map, or its text. It counts from the master's next start.

@@ -63,12 +63,12 @@ def arg_lookup(fun: Callable[..., Any], aspec: ArgSpec | None = None) -> dict[st
     }
 
 
-def yamlify_arg(arg: Any) -> Any:
+def yamlify_arg(arg: object) -> Any:
     """The value that a word on the command line stands for."""
     return parse_argument(arg) if isinstance(arg, str) else arg
 
 
-def condition_input(args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[Any]:
+def condition_input(args: Sequence[object], kwargs: dict[str, Any] | None) -> list[Any]:
     """Arguments and keyword arguments in one list, as jobs carry them."""
     return [*args, {**kwargs, "__kwarg__": True}] if kwargs else list(args)
 
@@ -112,12 +112,12 @@ def parse_function(s: str) -> tuple[str | None, list[Any] | None, dict[str, Any]
     return name, args, kwargs
 
 
-def shlex_split(s: Any, **kwargs: Any) -> Any:
+def shlex_split(s: object, **kwargs: Any) -> Any:
     """A text split as a shell does; anything else stays."""
     return shlex.split(s, **kwargs) if isinstance(s, str) else s
 
 
-def split_input(val: Any, mapper: Callable[[Any], Any] | None = None) -> Any:
+def split_input(val: object, mapper: Callable[[Any], Any] | None = None) -> Any:
     """A list of what commas separate; a list stays."""
     mapper = mapper or (lambda each: each)
     if isinstance(val, list):

@@ -22,7 +22,9 @@ def _current_surroundings() -> Surroundings:
 class LocalClient:
     """Runs functions on minions, from the master."""
 
-    def __init__(self, c_path: str = "/etc/salt/master", mopts: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, c_path: str = "/etc/salt/master", mopts: object = None, **kwargs: Any
+    ) -> None:
         local = getattr(_current_surroundings().ctx, "local", None)
         if local is None:
             raise SaltClientError("salt.client.LocalClient is there on the master only")
@@ -68,7 +70,9 @@ class LocalClient:
     cmd_iter_no_block = cmd_iter
 
 
-def get_local_client(c_path: str = "/etc/salt/master", mopts: Any = None, **kw: Any) -> LocalClient:
+def get_local_client(
+    c_path: str = "/etc/salt/master", mopts: object = None, **kw: Any
+) -> LocalClient:
     """A LocalClient."""
     return LocalClient(c_path, mopts)
 
@@ -76,7 +80,7 @@ def get_local_client(c_path: str = "/etc/salt/master", mopts: Any = None, **kw: 
 class Caller:
     """Runs functions on this machine."""
 
-    def __init__(self, c_path: str = "/etc/salt/minion", mopts: Any = None) -> None:
+    def __init__(self, c_path: str = "/etc/salt/minion", mopts: object = None) -> None:
         self._salt = _current_surroundings().salt
         self.opts = _current_surroundings().opts
 

@@ -43,5 +43,5 @@ def get_id(opts: Any, cache_minion_id: bool = False) -> tuple[str, bool]:
     return str(opts.get("id", "")), False
 
 
-def prepend_root_dir(opts: dict[str, Any], path_options: Any) -> None:
+def prepend_root_dir(opts: dict[str, Any], path_options: object) -> None:
     """Nothing: options come with their whole paths."""

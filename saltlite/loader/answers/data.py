@@ -23,11 +23,11 @@ DEFAULT_TARGET_DELIM = ":"
 class CaseInsensitiveDict(MutableMapping[str, Any]):
     """A dict whose keys are found in any case."""
 
-    def __init__(self, init: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, init: Mapping[str, object] | None = None, **kwargs: Any) -> None:
         self._data: dict[str, tuple[str, Any]] = {}
         self.update(init or {}, **kwargs)
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._data[_lower_key(key)] = (key, value)
 
     def __getitem__(self, key: str) -> Any:
@@ -50,12 +50,12 @@ class CaseInsensitiveDict(MutableMapping[str, Any]):
         return CaseInsensitiveDict(dict(self.items()))
 
 
-def _lower_key(key: Any) -> Any:
+def _lower_key(key: object) -> Any:
     return key.lower() if isinstance(key, str) else key
 
 
 def traverse_dict(
-    data: Any, key: str, default: Any = None, delimiter: str = DEFAULT_TARGET_DELIM
+    data: Any, key: str, default: object = None, delimiter: str = DEFAULT_TARGET_DELIM
 ) -> Any:
     """What is below ``a:b`` in maps."""
     for part in key.split(delimiter):
@@ -67,7 +67,7 @@ def traverse_dict(
 
 
 def traverse_dict_and_list(
-    data: Any, key: str, default: Any = None, delimiter: str = DEFAULT_TARGET_DELIM
+    data: object, key: str, default: object = None, delimiter: str = DEFAULT_TARGET_DELIM
 ) -> Any:
     """What is below ``a:b`` in maps and lists; numbers are places in lists."""
     return traverse(data, key, default, delimiter)
@@ -92,8 +92,8 @@ def subdict_match(
 
 
 def decode(
-    data: Any,
-    encoding: Any = None,
+    data: object,
+    encoding: object = None,
     errors: str = "strict",
     keep: bool = False,
     normalize: bool = False,
@@ -103,7 +103,7 @@ def decode(
 ) -> Any:
     """A value with every bytes in it as text."""
 
-    def text(value: Any) -> Any:
+    def text(value: object) -> Any:
         if not isinstance(value, bytes):
             return value
         try:
@@ -117,8 +117,8 @@ def decode(
 
 
 def encode(
-    data: Any,
-    encoding: Any = None,
+    data: object,
+    encoding: object = None,
     errors: str = "strict",
     keep: bool = False,
     preserve_dict_class: bool = False,
@@ -126,18 +126,18 @@ def encode(
 ) -> Any:
     """A value with every text in it as bytes."""
 
-    def raw(value: Any) -> Any:
+    def raw(value: object) -> Any:
         return stringutils.to_bytes(value, encoding, errors) if isinstance(value, str) else value
 
     return _rebuild(data, raw, preserve_tuples)
 
 
-def decode_dict(data: Any, *args: Any, **kwargs: Any) -> Any:
+def decode_dict(data: object, *args: Any, **kwargs: Any) -> Any:
     """A map with every bytes in it as text."""
     return decode(data, *args, **kwargs)
 
 
-def decode_list(data: Any, *args: Any, **kwargs: Any) -> Any:
+def decode_list(data: object, *args: Any, **kwargs: Any) -> Any:
     """A list with every bytes in it as text."""
     return decode(data, *args, **kwargs)
 
@@ -145,12 +145,12 @@ def decode_list(data: Any, *args: Any, **kwargs: Any) -> Any:
 encode_dict = encode_list = encode
 
 
-def stringify(data: Iterable[Any]) -> list[str]:
+def stringify(data: Iterable[object]) -> list[str]:
     """Every item as text."""
     return [each.decode() if isinstance(each, bytes) else str(each) for each in data]
 
 
-def _rebuild(data: Any, change: Callable[[Any], Any], tuples: bool) -> Any:
+def _rebuild(data: object, change: Callable[[Any], Any], tuples: bool) -> Any:
     if isinstance(data, Mapping):
         pairs = ((change(key), _rebuild(item, change, tuples)) for key, item in data.items())
         return dict(pairs)
@@ -170,7 +170,7 @@ def compare_dicts(old: Any = None, new: Any = None) -> dict[str, Any]:
     }
 
 
-def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]]:
+def compare_lists(old: Sequence[object], new: Sequence[object]) -> dict[str, list[Any]]:
     """``{"new": …, "old": …}``: what is only in one of them."""
     found = {
         "new": [item for item in new if item not in old],
@@ -179,13 +179,13 @@ def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]
     return {key: items for key, items in found.items() if items}
 
 
-def is_dictlist(data: Any) -> bool:
+def is_dictlist(data: object) -> bool:
     """Whether it is a list of maps with one key each."""
     return isinstance(data, list) and all(isinstance(x, dict) and len(x) == 1 for x in data)
 
 
 def repack_dictlist(
-    data: Any,
+    data: object,
     strict: bool = False,
     recurse: bool = False,
     key_cb: Callable[[Any], Any] | None = None,
@@ -211,7 +211,7 @@ def repack_dictlist(
     return result
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> bool:
     """Whether it is a list."""
     return isinstance(value, list)
 
@@ -223,7 +223,7 @@ def is_iter(thing: Any, ignore: Any = (str,)) -> bool:
     return isinstance(thing, Iterable)
 
 
-def is_true(value: Any = None) -> bool:
+def is_true(value: object = None) -> bool:
     """Whether a value from a configuration means yes."""
     if isinstance(value, str) and not isinstance(stringutils.to_num(value), (int, float)):
         return value.lower() == "true"
@@ -232,12 +232,12 @@ def is_true(value: Any = None) -> bool:
     return value > 0 if isinstance(value, (int, float)) else bool(value)
 
 
-def exactly_n(iterable: Iterable[Any], amount: int = 1) -> bool:
+def exactly_n(iterable: Iterable[object], amount: int = 1) -> bool:
     """Whether so many items are true."""
     return sum(1 for item in iterable if item) == amount
 
 
-def exactly_one(iterable: Iterable[Any]) -> bool:
+def exactly_one(iterable: Iterable[object]) -> bool:
     """Whether one item is true."""
     return exactly_n(iterable)
 
@@ -260,7 +260,7 @@ def sorted_ignorecase(to_sort: Iterable[str]) -> list[str]:
     return sorted(to_sort, key=lambda each: each.lower())
 
 
-def simple_types_filter(data: Any) -> Any:
+def simple_types_filter(data: object) -> Any:
     """A value with everything in it that is no plain type as its text."""
     if data is None or isinstance(data, (str, int, float, bool)):
         return data
@@ -320,16 +320,16 @@ def _note_difference(
             found[side][key] = value
 
 
-def _sort_list(value: Any) -> Any:
+def _sort_list(value: object) -> Any:
     return sorted(value, key=repr) if isinstance(value, (list, tuple)) else value
 
 
-def hashable(value: Any) -> bool:
+def hashable(value: object) -> bool:
     """Whether it can be a key."""
     return isinstance(value, Hashable)
 
 
-def flatten(data: Iterable[Any], levels: int | None = None, preserve_nulls: bool = False) -> Any:
+def flatten(data: Iterable[object], levels: int | None = None, preserve_nulls: bool = False) -> Any:
     """One list of nested ones."""
     flat: list[Any] = []
     for item in data:

@@ -40,7 +40,7 @@ def date_cast(date: Any) -> datetime:
     raise ValueError(f"Unable to parse {date!r}")
 
 
-def strftime(date: Any = None, format: str = "%Y-%m-%d") -> str:
+def strftime(date: object = None, format: str = "%Y-%m-%d") -> str:
     """A moment as text; now without one."""
     return date_cast(date).strftime(format)
 

@@ -43,7 +43,7 @@ class Depends:
         """Whether all is there, in the globals ``names``."""
         return all(self._is_met(each, names) for each in self.dependencies)
 
-    def _is_met(self, dependency: Any, names: dict[str, Any]) -> bool:
+    def _is_met(self, dependency: object, names: dict[str, Any]) -> bool:
         if isinstance(dependency, bool):
             return dependency
         if self.retcode is None and self.nonzero is None:
@@ -115,7 +115,7 @@ def ensure_unicode_args(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_deprecated(
     globals: dict[str, Any],
-    version: Any,
+    version: object,
     with_successor: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function that will be gone in a release."""
@@ -132,7 +132,7 @@ def is_deprecated(
 
 def with_deprecated(
     globals: dict[str, Any],
-    version: Any,
+    version: object,
     with_name: str | None = None,
     policy: int = 1,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -141,7 +141,7 @@ def with_deprecated(
 
 
 def _warn_deprecated(
-    function: Callable[..., Any], version: Any, successor: str | None
+    function: Callable[..., Any], version: object, successor: str | None
 ) -> Callable[..., Any]:
     release = _find_release(version.lower() if isinstance(version, str) else version)
     advice = f" Please use '{successor}' instead." if successor else ""

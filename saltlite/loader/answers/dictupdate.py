@@ -26,7 +26,7 @@ __all__ = [
 
 
 def update(
-    dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False
+    dest: object, upd: object, recursive_update: bool = True, merge_lists: bool = False
 ) -> Any:  # fmt: skip
     """Change ``dest`` by ``upd``, maps in maps too; with ``merge_lists`` lists grow.
 
@@ -44,7 +44,7 @@ def update(
     return dest
 
 
-def _merge_values(old: Any, new: Any, merge_lists: bool) -> Any:
+def _merge_values(old: object, new: object, merge_lists: bool) -> Any:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         return update(old, new, merge_lists=merge_lists)
     if isinstance(old, list) and isinstance(new, list) and merge_lists:
@@ -57,7 +57,7 @@ def merge_list(obj_a: Any, obj_b: Any) -> dict[Any, Any]:
     return {key: [value, obj_b[key]] if key in obj_b else value for key, value in obj_a.items()}
 
 
-def merge_recurse(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
+def merge_recurse(obj_a: object, obj_b: object, merge_lists: bool = False) -> Any:
     """A new map of both; the second wins."""
     return update(copy.deepcopy(obj_a), obj_b, merge_lists=merge_lists)
 
@@ -73,8 +73,8 @@ def merge_overwrite(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
 
 
 def merge(
-    obj_a: Any,
-    obj_b: Any,
+    obj_a: object,
+    obj_b: object,
     strategy: str = "smart",
     renderer: str = "yaml",
     merge_lists: bool = False,
@@ -90,7 +90,7 @@ def merge(
 
 
 def ensure_dict_key(
-    in_dict: Any, keys: str, delimiter: str = ":", ordered_dict: bool = False
+    in_dict: object, keys: str, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Make all maps on the way to ``a:b:c``."""
     place, last = data.place_below(in_dict, keys, delimiter)
@@ -99,28 +99,28 @@ def ensure_dict_key(
 
 
 def set_dict_key_value(
-    in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
+    in_dict: object, keys: str, value: object, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Put a value at ``a:b:c``."""
     return data.set_below(in_dict, keys, value, delimiter)
 
 
 def update_dict_key_value(
-    in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
+    in_dict: object, keys: str, value: object, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Update the map at ``a:b:c``; raises SaltInvocationError if there is none."""
     return _try_change(data.update_below, in_dict, keys, value, delimiter)
 
 
 def append_dict_key_value(
-    in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
+    in_dict: object, keys: str, value: object, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
     return _try_change(data.append_below, in_dict, keys, value, delimiter)
 
 
 def extend_dict_key_value(
-    in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False
+    in_dict: object, keys: str, value: object, delimiter: str = ":", ordered_dict: bool = False
 ) -> Any:
     """Append many to the list at ``a:b:c``; raises SaltInvocationError if it is none."""
     return _try_change(data.extend_below, in_dict, keys, value, delimiter)

@@ -60,7 +60,7 @@ class SaltEvent:
     from the beginning.
     """
 
-    def __init__(self, node: str = "minion", sock_dir: Any = None, opts: Any = None,
+    def __init__(self, node: str = "minion", sock_dir: object = None, opts: object = None,
                  listen: bool = False, *args: Any, **kwargs: Any) -> None:  # fmt: skip
         self.node = node
         self.opts = opts
@@ -147,7 +147,7 @@ class SaltEvent:
         events.fire(tag, dict(data))
         return True
 
-    def fire_master(self, data: Any, tag: str, timeout: float = 1000) -> bool:
+    def fire_master(self, data: object, tag: str, timeout: float = 1000) -> bool:
         """Fire an event on the master's bus, from a minion."""
         around = self._around or CURRENT.get(None)
         if around is None or "event.fire_master" not in around.salt:
@@ -166,9 +166,9 @@ MinionEvent = MasterEvent = LocalClientEvent = NamespacedEvent = SaltEvent
 
 def get_event(
     node: str,
-    sock_dir: Any = None,
-    transport: Any = None,
-    opts: Any = None,
+    sock_dir: object = None,
+    transport: object = None,
+    opts: object = None,
     listen: bool = True,
     **kwargs: Any,
 ) -> SaltEvent:
@@ -177,7 +177,7 @@ def get_event(
 
 
 def get_master_event(
-    opts: Any = None, sock_dir: Any = None, listen: bool = True, **kwargs: Any
+    opts: object = None, sock_dir: object = None, listen: bool = True, **kwargs: Any
 ) -> SaltEvent:
     """The master's bus."""
     return SaltEvent("master", sock_dir, opts, listen)

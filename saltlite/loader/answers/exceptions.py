@@ -24,7 +24,7 @@ from saltlite.errors import (
 class SaltException(SaltliteError):
     """The root of what Salt raises."""
 
-    def __init__(self, message: Any = "") -> None:
+    def __init__(self, message: object = "") -> None:
         self.message = self.strerror = message if isinstance(message, str) else str(message)
         super().__init__(self.message)
 
@@ -39,7 +39,7 @@ class SaltException(SaltliteError):
 class CommandExecutionError(FunctionError, SaltException):
     """A function cannot do what was asked. ``info`` has more, for states."""
 
-    def __init__(self, message: Any = "", info: Any = None) -> None:
+    def __init__(self, message: object = "", info: object = None) -> None:
         SaltException.__init__(self, message)
         self.retcode = 1
         self.error = self.message
@@ -49,7 +49,7 @@ class CommandExecutionError(FunctionError, SaltException):
 class CommandNotFoundError(CommandError, SaltException):
     """A program is not there."""
 
-    def __init__(self, message: Any = "") -> None:
+    def __init__(self, message: object = "") -> None:
         SaltException.__init__(self, message)
         self.argv, self.exit_code, self.stderr = (), None, ""
 
@@ -77,7 +77,7 @@ class SaltClientError(SaltException):
 class SaltClientTimeout(SaltException):
     """A job did not return in time."""
 
-    def __init__(self, message: Any = "", jid: Any = None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, message: object = "", jid: object = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(message)
         self.jid = jid
 
@@ -97,7 +97,7 @@ class SaltMasterUnresolvableError(SaltException):
 class SaltSystemExit(SystemExit):
     """The command has to end."""
 
-    def __init__(self, code: int = 0, msg: Any = None) -> None:
+    def __init__(self, code: int = 0, msg: object = None) -> None:
         super().__init__(msg or code)
 
 
@@ -108,7 +108,9 @@ class SaltConfigurationError(SaltException):
 class SaltRenderError(SaltException):
     """A file does not render."""
 
-    def __init__(self, message: Any = "", line_num: Any = None, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, message: object = "", line_num: object = None, *args: Any, **kwargs: Any
+    ) -> None:
         super().__init__(message)
         self.error, self.line_num = self.message, line_num
 
@@ -164,7 +166,7 @@ class FileserverConfigError(SaltException):
 class FileLockError(SaltException):
     """A file's lock cannot be had."""
 
-    def __init__(self, message: Any = "", time_start: Any = None, **kwargs: Any) -> None:
+    def __init__(self, message: object = "", time_start: object = None, **kwargs: Any) -> None:
         super().__init__(message)
         self.time_start = time_start
 

@@ -10,7 +10,7 @@ from saltlite.loader.answers.client import _current_surroundings
 class Client:
     """The files that the minion whose function runs can have."""
 
-    def __init__(self, opts: Any = None) -> None:
+    def __init__(self, opts: object = None) -> None:
         from saltlite.fileserver.client import file_client
 
         ctx: Any = _current_surroundings().ctx
@@ -63,6 +63,6 @@ class Client:
 LocalClient = RemoteClient = FSClient = Client
 
 
-def get_file_client(opts: Any = None, pillar: bool = False) -> Client:
+def get_file_client(opts: object = None, pillar: bool = False) -> Client:
     """The files that the minion whose function runs can have."""
     return Client(opts)

@@ -162,7 +162,7 @@ def list_files(directory: str) -> list[str]:
 
 
 def safe_walk(top: str, topdown: bool = True, onerror: Any = None, followlinks: bool = True,
-              _seen: Any = None) -> Iterator[tuple[str, list[str], list[str]]]:  # fmt: skip
+              _seen: object = None) -> Iterator[tuple[str, list[str], list[str]]]:  # fmt: skip
     """``os.walk`` through links too, but each directory once."""
     seen: set[tuple[int, int]] = set()
     for root, dirs, files in os.walk(top, True, onerror, followlinks):
@@ -174,7 +174,7 @@ def safe_walk(top: str, topdown: bool = True, onerror: Any = None, followlinks: 
         yield root, dirs, files
 
 
-def normalize_mode(mode: Any) -> Any:
+def normalize_mode(mode: object) -> Any:
     """A mode as text of digits without ``0o`` and zeros too many; ``None`` stays."""
     if mode is None:
         return None
@@ -246,7 +246,7 @@ def await_lock(*args: Any, **kwargs: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def wait_lock(
     path: str, lock_fn: str | None = None, timeout: float = 5, sleep: float = 0.1,
-    time_start: Any = None,
+    time_start: object = None,
 ) -> Iterator[None]:  # fmt: skip
     """Hold a lock on a path."""
     from pathlib import Path

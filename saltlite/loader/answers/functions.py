@@ -13,7 +13,7 @@ def namespaced_function(
     function: types.FunctionType,
     global_dict: dict[str, Any],
     defaults: Any = None,
-    preserve_context: Any = None,
+    preserve_context: object = None,
 ) -> types.FunctionType:
     """A function that finds its globals somewhere else."""
     names = {**function.__globals__, **global_dict} if preserve_context else global_dict
@@ -45,7 +45,7 @@ def alias_function(fun: types.FunctionType, name: str, doc: str | None = None) -
 
 def call_function(
     salt_function: Callable[..., Any],
-    final_args: Any = (),
+    final_args: object = (),
     final_kwargs: Any = None,
     *args: Any,
     **kwargs: Any,
@@ -68,5 +68,5 @@ def call_function(
         raise SaltInvocationError(str(error)) from error
 
 
-def _as_sequence(value: Any) -> Sequence[Any]:
+def _as_sequence(value: object) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else (value,)

@@ -12,26 +12,26 @@ from typing import Any
 from saltlite.loader.answers import stringutils
 
 
-def _as_bytes(value: Any) -> bytes:
+def _as_bytes(value: object) -> bytes:
     return stringutils.to_bytes(value)
 
 
-def base64_b64encode(instr: Any) -> str:
+def base64_b64encode(instr: object) -> str:
     """Base64, in one line."""
     return base64.b64encode(_as_bytes(instr)).decode("ascii")
 
 
-def base64_b64decode(instr: Any) -> Any:
+def base64_b64decode(instr: object) -> Any:
     """What base64 stands for; bytes if it is no text."""
     return _as_text(base64.b64decode(_as_bytes(instr)))
 
 
-def base64_encodestring(instr: Any) -> str:
+def base64_encodestring(instr: object) -> str:
     """Base64, in lines."""
     return base64.encodebytes(_as_bytes(instr)).decode("ascii")
 
 
-def base64_decodestring(instr: Any) -> Any:
+def base64_decodestring(instr: object) -> Any:
     """What base64 in lines stands for; bytes if it is no text."""
     return _as_text(base64.decodebytes(_as_bytes(instr)))
 
@@ -43,33 +43,33 @@ def _as_text(data: bytes) -> Any:
         return data
 
 
-def md5_digest(instr: Any) -> str:
+def md5_digest(instr: object) -> str:
     """The MD5 sum."""
     return hashlib.md5(_as_bytes(instr), usedforsecurity=False).hexdigest()
 
 
-def sha1_digest(instr: Any) -> str:
+def sha1_digest(instr: object) -> str:
     """The SHA-1 sum."""
     return hashlib.sha1(_as_bytes(instr), usedforsecurity=False).hexdigest()
 
 
-def sha256_digest(instr: Any) -> str:
+def sha256_digest(instr: object) -> str:
     """The SHA-256 sum."""
     return hashlib.sha256(_as_bytes(instr)).hexdigest()
 
 
-def sha512_digest(instr: Any) -> str:
+def sha512_digest(instr: object) -> str:
     """The SHA-512 sum."""
     return hashlib.sha512(_as_bytes(instr)).hexdigest()
 
 
-def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
+def hmac_signature(string: object, shared_secret: object, challenge_hmac: object) -> bool:
     """Whether this is the signature (base64 of HMAC-SHA256) of the text."""
     made = hmac.new(_as_bytes(shared_secret), _as_bytes(string), hashlib.sha256).digest()
     return hmac.compare_digest(base64.b64encode(made), _as_bytes(challenge_hmac))
 
 
-def hmac_compute(string: Any, shared_secret: Any) -> str:
+def hmac_compute(string: object, shared_secret: object) -> str:
     """The HMAC-SHA256 of the text, in hexadecimal."""
     return hmac.new(_as_bytes(shared_secret), _as_bytes(string), hashlib.sha256).hexdigest()
 

@@ -9,19 +9,19 @@ from saltlite.core.jid import new_jid
 from saltlite.core.numbers import is_digits
 
 
-def gen_jid(opts: Any = None) -> str:
+def gen_jid(opts: object = None) -> str:
     """A new job id."""
     return new_jid(datetime.now(timezone.utc), None)
 
 
-def is_jid(jid: Any) -> bool:
+def is_jid(jid: object) -> bool:
     """Whether it is a job id: 20 digits, perhaps ``_`` and more."""
     if not isinstance(jid, str) or (len(jid) != 20 and jid[20:21] != "_"):
         return False
     return is_digits(jid[:20])
 
 
-def jid_to_time(jid: Any) -> str:
+def jid_to_time(jid: object) -> str:
     """The moment of a job id as text, ``""`` if it is none."""
     digits = str(jid)
     if len(digits) != 20 and not is_jid(digits):

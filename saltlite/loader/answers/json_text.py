@@ -23,7 +23,7 @@ def load(fp: Any, **kwargs: Any) -> Any:
     return loads(fp.read(), **kwargs)
 
 
-def dumps(obj: Any, **kwargs: Any) -> str:
+def dumps(obj: object, **kwargs: Any) -> str:
     """The JSON text of a value; characters are written as they are."""
     kwargs.pop("json_module", None)
     kwargs.setdefault("ensure_ascii", False)
@@ -54,7 +54,7 @@ def find_json(raw: str) -> Any:
     raise ValueError
 
 
-def serialize(obj: Any, **options: Any) -> str:
+def serialize(obj: object, **options: Any) -> str:
     """The JSON text of a value."""
     if "fp" in options:
         dump(obj, options.pop("fp"), **options)

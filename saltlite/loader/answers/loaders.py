@@ -7,32 +7,32 @@ from typing import Any
 from saltlite.loader.answers.client import _current_surroundings
 
 
-def minion_mods(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
+def minion_mods(opts: object = None, *args: Any, **kwargs: Any) -> Any:
     """``__salt__``."""
     return _current_surroundings().salt
 
 
-def grains(opts: Any = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
+def grains(opts: object = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """``__grains__`` as a dict."""
     return dict(_current_surroundings().grains)
 
 
-def utils(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
+def utils(opts: object = None, *args: Any, **kwargs: Any) -> Any:
     """``__utils__``."""
     return _current_surroundings().utils
 
 
-def states(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
+def states(opts: object = None, *args: Any, **kwargs: Any) -> Any:
     """``__states__``."""
     return _current_surroundings().states
 
 
-def runner(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
+def runner(opts: object = None, *args: Any, **kwargs: Any) -> Any:
     """Runners, where the file is one."""
     return _current_surroundings().salt
 
 
-def returners(opts: Any = None, *args: Any, **kwargs: Any) -> Any:
+def returners(opts: object = None, *args: Any, **kwargs: Any) -> Any:
     """Custom returners."""
     from saltlite.loader.dunders import SaltFunctions
 

@@ -9,7 +9,7 @@ import msgpack
 available = True
 
 
-def packb(o: Any, **kwargs: Any) -> bytes:
+def packb(o: object, **kwargs: Any) -> bytes:
     """A value as bytes."""
     kwargs.pop("_msgpack_module", None)
     kwargs.setdefault("use_bin_type", True)

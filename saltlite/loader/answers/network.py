@@ -12,17 +12,17 @@ from saltlite.config.identity import full_name
 from saltlite.loader.dunders import CURRENT
 
 
-def is_ip(ip_addr: Any) -> bool:
+def is_ip(ip_addr: object) -> bool:
     """Whether it is an IP address."""
     return is_ipv4(ip_addr) or is_ipv6(ip_addr)
 
 
-def is_ipv4(ip_addr: Any) -> bool:
+def is_ipv4(ip_addr: object) -> bool:
     """Whether it is an IPv4 address."""
     return _is_kind(ipaddress.IPv4Address, ip_addr)
 
 
-def is_ipv6(ip_addr: Any) -> bool:
+def is_ipv6(ip_addr: object) -> bool:
     """Whether it is an IPv6 address."""
     return _is_kind(ipaddress.IPv6Address, str(ip_addr).partition("%")[0])
 
@@ -30,22 +30,22 @@ def is_ipv6(ip_addr: Any) -> bool:
 is_ip_filter, is_ipv4_filter, is_ipv6_filter = is_ip, is_ipv4, is_ipv6
 
 
-def is_subnet(cidr: Any) -> bool:
+def is_subnet(cidr: object) -> bool:
     """Whether it is a network: ``10.0.0.0/8``."""
     return is_ipv4_subnet(cidr) or is_ipv6_subnet(cidr)
 
 
-def is_ipv4_subnet(cidr: Any) -> bool:
+def is_ipv4_subnet(cidr: object) -> bool:
     """Whether it is an IPv4 network."""
     return "/" in str(cidr) and _is_kind(ipaddress.IPv4Network, cidr)
 
 
-def is_ipv6_subnet(cidr: Any) -> bool:
+def is_ipv6_subnet(cidr: object) -> bool:
     """Whether it is an IPv6 network."""
     return "/" in str(cidr) and _is_kind(ipaddress.IPv6Network, cidr)
 
 
-def _is_kind(kind: type, value: Any) -> bool:
+def _is_kind(kind: type, value: object) -> bool:
     try:
         kind(value)
     except (ValueError, TypeError):
@@ -77,7 +77,7 @@ def host_to_ips(host: str) -> list[str] | None:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found)) or None
 
 
-def ip_bracket(addr: Any, strip: bool = False) -> str:
+def ip_bracket(addr: object, strip: bool = False) -> str:
     """An IPv6 address in brackets, as URLs have it; IPv4 as it is."""
     bare = str(addr).strip("[]")
     return f"[{bare}]" if is_ipv6(bare) and not strip else bare

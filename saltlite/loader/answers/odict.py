@@ -20,7 +20,7 @@ class DefaultOrderedDict(OrderedDict):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         self.default_factory = default_factory
 
-    def __missing__(self, key: Any) -> Any:
+    def __missing__(self, key: object) -> Any:
         if self.default_factory is None:
             raise KeyError(key)
         self[key] = value = self.default_factory()

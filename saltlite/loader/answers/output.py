@@ -8,7 +8,7 @@ from typing import Any
 from saltlite.loader.answers.client import _current_surroundings
 
 
-def out_format(data: Any, out: str | None = None, opts: Any = None, **kwargs: Any) -> str:
+def out_format(data: Any, out: str | None = None, opts: object = None, **kwargs: Any) -> str:
     """A value as an outputter shows it."""
     from saltlite.core.output_options import OutputOptions
     from saltlite.loader.outputters import render
@@ -16,17 +16,19 @@ def out_format(data: Any, out: str | None = None, opts: Any = None, **kwargs: An
     return render(data, out, OutputOptions())
 
 
-def string_format(data: Any, out: str | None = None, opts: Any = None, **kwargs: Any) -> str:
+def string_format(data: object, out: str | None = None, opts: object = None, **kwargs: Any) -> str:
     """A value as an outputter shows it, without colours."""
     return out_format(data, out, opts)
 
 
-def display_output(data: Any, out: str | None = None, opts: Any = None, **kwargs: Any) -> None:
+def display_output(
+    data: object, out: str | None = None, opts: object = None, **kwargs: Any
+) -> None:
     """Print a value as an outputter shows it."""
     sys.stdout.write(f"{out_format(data, out, opts)}\n")
 
 
-def get_printout(out: str | None = None, opts: Any = None, **kwargs: Any) -> Any:
+def get_printout(out: str | None = None, opts: object = None, **kwargs: Any) -> Any:
     """An outputter as a function of a value."""
     del opts
     _current_surroundings()

@@ -17,7 +17,7 @@ def which(exe: str | None = None) -> str | None:
     return shutil.which(exe, path=f"{own}:/sbin:/bin:/usr/sbin:/usr/bin:/usr/local/bin")
 
 
-def which_bin(exes: Any) -> str | None:
+def which_bin(exes: object) -> str | None:
     """The path of the first program that is there; ``None`` without any."""
     if not isinstance(exes, Iterable) or isinstance(exes, str):
         return None
@@ -48,7 +48,7 @@ def os_walk(top: str, *args: Any, **kwargs: Any) -> Iterator[tuple[str, list[str
     return os.walk(top, *args, **kwargs)
 
 
-def safe_path(path: str, allow_path: Any = None) -> bool:
+def safe_path(path: str, allow_path: object = None) -> bool:
     """Whether a path is no place of the system."""
     real = os.path.realpath(path)
     return not any(real == each or real.startswith(f"{each}/") for each in ("/proc", "/sys"))

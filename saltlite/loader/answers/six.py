@@ -69,7 +69,7 @@ def u(s: str) -> str:
     return s
 
 
-def ensure_str(s: Any, encoding: str = "utf-8", errors: str = "strict") -> str:
+def ensure_str(s: object, encoding: str = "utf-8", errors: str = "strict") -> str:
     """A text, also from bytes."""
     return s.decode(encoding, errors) if isinstance(s, bytes) else str(s)
 
@@ -106,6 +106,6 @@ def add_metaclass(metaclass: Any) -> Any:
     return wrapper
 
 
-def python_2_unicode_compatible(klass: Any) -> Any:
+def python_2_unicode_compatible(klass: object) -> Any:
     """The class as it is."""
     return klass

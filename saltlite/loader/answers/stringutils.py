@@ -13,7 +13,7 @@ from typing import Any
 UTF8 = "utf-8"
 
 
-def to_bytes(s: Any, encoding: Any = None, errors: str = "strict") -> bytes:
+def to_bytes(s: object, encoding: object = None, errors: str = "strict") -> bytes:
     """A text as bytes; bytes stay.
 
     Raises:
@@ -28,7 +28,9 @@ def to_bytes(s: Any, encoding: Any = None, errors: str = "strict") -> bytes:
     raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
 
 
-def to_str(s: Any, encoding: Any = None, errors: str = "strict", normalize: bool = False) -> str:
+def to_str(
+    s: object, encoding: object = None, errors: str = "strict", normalize: bool = False
+) -> str:
     """Bytes as a text; a text stays.
 
     Raises:
@@ -42,7 +44,7 @@ def to_str(s: Any, encoding: Any = None, errors: str = "strict", normalize: bool
 
 
 def to_unicode(
-    s: Any, encoding: Any = None, errors: str = "strict", normalize: bool = False
+    s: object, encoding: object = None, errors: str = "strict", normalize: bool = False
 ) -> str:
     """The same as ``to_str``."""
     return to_str(s, encoding, errors, normalize)
@@ -71,7 +73,7 @@ def to_num(text: Any) -> Any:
     return text
 
 
-def to_none(text: Any) -> Any:
+def to_none(text: object) -> Any:
     """``None`` for blanks, else the text."""
     return text if str(text).strip() else None
 
@@ -97,7 +99,7 @@ def is_hex(value: Any) -> bool:
     return True
 
 
-def is_binary(data: Any) -> bool:
+def is_binary(data: object) -> bool:
     """Whether bytes or a text do not look like text."""
     if not data or not isinstance(data, (str, bytes)):
         return False
@@ -201,7 +203,7 @@ def snake_to_camel_case(snake_input: str, uppercamel: bool = False) -> str:
     return joined if uppercamel else words[0] + joined[len(words[0]) :]
 
 
-def print_cli(msg: Any, retries: int = 10, step: float = 0.01) -> None:
+def print_cli(msg: object, retries: int = 10, step: float = 0.01) -> None:
     """Print a line."""
     import sys
 

@@ -21,7 +21,7 @@ _PARTS = re.compile(r"(\d+|[a-z]+|\.)")
 class LooseVersion:
     """A version of numbers and letters, in the order that most expect."""
 
-    def __init__(self, vstring: Any = None) -> None:
+    def __init__(self, vstring: object = None) -> None:
         self.vstring = "" if vstring is None else str(vstring)
         parts = (part for part in _PARTS.split(self.vstring) if part and part != ".")
         self.version: list[Any] = [int(part) if is_digits(part) else part for part in parts]
@@ -49,7 +49,7 @@ class LooseVersion:
 class StrictVersion(LooseVersion):
     """A version of two or three numbers."""
 
-    def __init__(self, vstring: Any = None) -> None:
+    def __init__(self, vstring: object = None) -> None:
         if vstring is not None and not re.fullmatch(r"\d+\.\d+(\.\d+)?([ab]\d+)?", str(vstring)):
             raise ValueError(f"invalid version number '{vstring}'")
         super().__init__(vstring)
@@ -106,11 +106,11 @@ def compare(
 
 
 def warn_until(
-    version: Any,
+    version: object,
     message: str,
     category: type[Warning] = DeprecationWarning,
     stacklevel: int | None = None,
-    _version_info_: Any = None,
+    _version_info_: object = None,
     _dont_call_warnings: bool = False,
 ) -> None:
     """Warn of what will be gone in a release.
@@ -127,19 +127,19 @@ def warn_until(
         warnings.warn(message.format(version=release.string), category, stacklevel or 2)
 
 
-def kwargs_warn_until(kwargs: Any, version: Any, **options: Any) -> None:
+def kwargs_warn_until(kwargs: Any, version: object, **options: Any) -> None:
     """Warn of keyword arguments that will be gone in a release; raises as ``warn_until``."""
     names = sorted(name for name in kwargs if not str(name).startswith("__"))
     if names:
         warn_until(version, f"The following arguments will go: {', '.join(names)}")
 
 
-def warn_until_date(date: Any, message: str, *args: Any, **kwargs: Any) -> None:
+def warn_until_date(date: object, message: str, *args: Any, **kwargs: Any) -> None:
     """Warn of what will be gone on a day."""
     warnings.warn(message.format(date=date, today=""), DeprecationWarning, 2)
 
 
-def _find_release(version: Any) -> SaltStackVersion:
+def _find_release(version: object) -> SaltStackVersion:
     if isinstance(version, SaltStackVersion):
         return version
     if isinstance(version, str):

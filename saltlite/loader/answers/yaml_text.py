@@ -91,12 +91,12 @@ def load(stream: Any, Loader: Any = None) -> Any:
         raise YAMLError(str(error)) from error
 
 
-def safe_load(stream: Any, Loader: Any = None) -> Any:
+def safe_load(stream: object, Loader: object = None) -> Any:
     """The value of a YAML text or file; raises YAMLError."""
     return load(stream)
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _as_plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -114,7 +114,7 @@ def dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
     return yaml.dump(data, stream, **kwargs)
 
 
-def safe_dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
+def safe_dump(data: object, stream: object = None, **kwargs: Any) -> Any:
     """The YAML text of a value of plain types only."""
     kwargs["Dumper"] = SafeOrderedDumper
     kwargs.setdefault("default_flow_style", None)
@@ -124,13 +124,13 @@ def safe_dump(data: Any, stream: Any = None, **kwargs: Any) -> Any:
 save_dump = safe_dump
 
 
-def serialize(obj: Any, **options: Any) -> str:
+def serialize(obj: object, **options: Any) -> str:
     """The YAML text of a value."""
     options.setdefault("default_flow_style", None)
     return str(safe_dump(obj, **options)).removesuffix("\n")
 
 
-def deserialize(stream_or_string: Any, **options: Any) -> Any:
+def deserialize(stream_or_string: object, **options: Any) -> Any:
     """The value of a YAML text or file.
 
     Raises:

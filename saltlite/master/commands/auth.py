@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, Final
+from typing import Final
 
 from saltlite.channel.handshake import sign_public_key
 from saltlite.core import tags
@@ -49,7 +49,7 @@ _REMEDIES = {
 """Why a key is refused, and what an administrator may do, by ``Decision.act``."""
 
 
-def auth(ctx: MasterContext, load: Mapping[str, Any]) -> bytes:
+def auth(ctx: MasterContext, load: Mapping[str, object]) -> bytes:
     """The signed reply frame to an offered key."""
     request = AuthRequest.from_wire(load)
     if request.enc_algo not in ENCRYPTION_ALGORITHMS:

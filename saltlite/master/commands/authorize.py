@@ -21,7 +21,7 @@ LOADS_MOST: Final = 100
 NOT_AUTHENTICATED: Final = clear_refusal("AuthenticationError", "Authentication error occurred.")
 
 
-def authorize(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
+def authorize(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """``{"refused": None}``, or the error that the first refused load would be answered with."""
     user = authenticate(ctx, load, load, NOT_AUTHENTICATED)
     if isinstance(user, Later):
@@ -39,7 +39,7 @@ def authorize(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     return {"refused": None}
 
 
-def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions of one of the jobs may take long; of those who may ask at all."""
     loads = load.get("loads")
     if not isinstance(loads, (list, tuple)) or len(loads) > LOADS_MOST:

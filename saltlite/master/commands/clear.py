@@ -57,7 +57,7 @@ def ping(_ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
     return load
 
 
-def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
+def runner(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """Start a runner; its tag and jid, at once. The value comes as an event."""
     user = _authenticate_user(ctx, load, "runner")
     if not isinstance(user, AuthenticatedUser):
@@ -72,7 +72,7 @@ def runner(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     return {**reply, FOLLOW: ticket} if ticket else reply
 
 
-def wheel(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
+def wheel(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """Start a wheel function; its caller is answered when it is done."""
     user = _authenticate_user(ctx, load, "wheel")
     if not isinstance(user, AuthenticatedUser):
@@ -85,7 +85,7 @@ def wheel(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
     return later
 
 
-def mk_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain | Later:
+def mk_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain | Later:
     """Log in; the new token with what is known of it, ``""`` if the password is wrong.
 
     Of the load nothing but module, name, password and the token's life is looked at
@@ -109,7 +109,7 @@ def mk_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain | Later:
         return ""
 
 
-def get_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
+def get_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain:
     """What is on record of a token, ``{}`` if nothing is; ``False`` where none is named."""
     if not load.get("token"):
         return False
@@ -124,7 +124,7 @@ def get_token(ctx: MasterContext, load: Mapping[str, Any]) -> Plain:
     return {**shown, "token": load["token"]}
 
 
-def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def del_token(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Remove the token that is shown: whoever has it may end it. Whether there was one."""
     try:
         return ctx.login_tokens.forget(load.get("token"))
@@ -134,7 +134,7 @@ def del_token(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
 
 
 def _authenticate_user(
-    ctx: MasterContext, load: Mapping[str, Any], kind: str
+    ctx: MasterContext, load: Mapping[str, object], kind: str
 ) -> AuthenticatedUser | PlainMap | Later:
     """Who asks, if he may; else the reply that says no, or that it comes later."""
     shown = "eauth" if load.get("token") is None else "token"
@@ -151,7 +151,7 @@ def _authenticate_user(
 
 
 def refuse_call(
-    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, Any], kind: str
+    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, object], kind: str
 ) -> PlainMap | None:
     """The reply to who may not have this ``runner`` or ``wheel`` function run; ``None``: he may."""
     fun = load.get("fun")
@@ -166,7 +166,7 @@ def refuse_call(
 
 def _make_run_request(
     ctx: MasterContext,
-    load: Mapping[str, Any],
+    load: Mapping[str, object],
     kind: str,
     user: AuthenticatedUser,
     *,
@@ -189,14 +189,14 @@ def _make_run_request(
     )
 
 
-def _is_of_clients(named: Mapping[str, Any]) -> bool:
+def _is_of_clients(named: Mapping[str, object]) -> bool:
     """Whether ``kwarg`` holds both kinds of arguments, as Salt's own clients send them."""
     if set(named) != {"arg", "kwarg"}:
         return False
     return isinstance(named["arg"], (list, tuple)) and isinstance(named["kwarg"], dict)
 
 
-def _read_arguments(load: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _read_arguments(load: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
     """Positional arguments and keywords of a runner or wheel function."""
     arg = load.get("arg")
     listed = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]

@@ -217,5 +217,5 @@ def _hash_reply(ctx: MasterContext, digest: str) -> dict[str, Plain]:
     return {"hash_type": ctx.files.hash_type, "hsum": digest}
 
 
-def _is_number(value: Any, least: int, most: int) -> bool:
+def _is_number(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

@@ -46,7 +46,7 @@ def grant_ticket(ctx: MasterContext, asked: object, jid: str) -> str:
     return f"{_sign_ticket(ctx, data)}.{data.decode('ascii')}"
 
 
-def follow(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap:
+def follow(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap:
     """What is new of each job: ``{"jobs": [{"count", "returns", "more"}, …]}``, in order.
 
     A job is ``{"ticket", "count", "had"}``: how many returns the caller has, and whose; ``had``
@@ -70,7 +70,7 @@ def follow(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap:
 
 
 def _look_up_job(
-    ctx: MasterContext, jid: str, known: Mapping[str, Any], most_bytes: int
+    ctx: MasterContext, jid: str, known: Mapping[str, object], most_bytes: int
 ) -> tuple[PlainMap, int]:
     """What is new of one job, and the bytes of it."""
     count, had = known.get("count"), known.get("had")

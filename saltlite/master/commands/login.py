@@ -60,7 +60,7 @@ def refuse_run(proof: str, name: str = "") -> PlainMap:
 
 
 def authenticate(
-    ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
+    ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str, object], reply: Plain
 ) -> AuthenticatedUser | Unknown | Later:
     """Who sends ``load``. ``Later``: it comes again when the password was found right.
 
@@ -85,12 +85,12 @@ def authenticate(
     return ctx.access.authenticate(name, key) or Unknown("user")
 
 
-def shows_login(shown: Mapping[str, Any]) -> bool:
+def shows_login(shown: Mapping[str, object]) -> bool:
     """Whether a token, or a way to log in, is shown; else the local key counts."""
     return shown.get("token") is not None or shown.get("eauth") is not None
 
 
-def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+def is_known(ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str, Any]) -> bool:
     """Whether it is known who sends ``load``, with no password still to be checked."""
     if load.get(FIELD) is not None:
         return open_login(ctx, load) is not None
@@ -106,7 +106,7 @@ def is_known(ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, An
 
 
 def begin_login(
-    ctx: MasterContext, load: Mapping[str, Any], shown: Mapping[str, Any], reply: Plain
+    ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str, object], reply: Plain
 ) -> Later | None:
     """Have a name and a password checked; ``None`` if there is no way to log in at all.
 
@@ -120,7 +120,7 @@ def begin_login(
 
 
 def _begin_check(
-    ctx: MasterContext, load: Mapping[str, Any], who: Mapping[str, str], reply: Plain
+    ctx: MasterContext, load: Mapping[str, object], who: Mapping[str, str], reply: Plain
 ) -> Later:
     """Hand a load over that waits for the check of ``who``; raises as :func:`begin_login`."""
     frame = pack(reply)
@@ -133,7 +133,7 @@ def _begin_check(
     return later
 
 
-def open_login(ctx: MasterContext, load: Mapping[str, Any]) -> LoginProof | None:
+def open_login(ctx: MasterContext, load: Mapping[str, object]) -> LoginProof | None:
     """The proof that comes with a load."""
     return open_proof(ctx.shared.login_secret, load.get(FIELD), ctx.steady_s())
 
@@ -228,7 +228,7 @@ def _believe_proof(ctx: MasterContext, text: object) -> AuthenticatedUser | Unkn
 
 
 def _user_of_token(
-    ctx: MasterContext, load: Mapping[str, Any], token: object, reply: Plain
+    ctx: MasterContext, load: Mapping[str, object], token: object, reply: Plain
 ) -> AuthenticatedUser | Unknown | Later:
     record = read_token(ctx, token)
     if record is None:

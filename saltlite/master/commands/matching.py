@@ -63,7 +63,7 @@ def minions_asked_by(
         ctx.slow_targets.spend(who, ended_s - begun_s, ended_s)
 
 
-def without_patterns(ctx: MasterContext, tgt: Any, tgt_type: Any) -> Any:
+def without_patterns(ctx: MasterContext, tgt: object, tgt_type: object) -> Any:
     """The kind of a minion's target, with whole values where it compares some of pillar."""
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
         return tgt_type
@@ -105,7 +105,7 @@ def is_slow(ctx: MasterContext, target: Target) -> bool:
     return takes_long(target, minions, nodegroups=ctx.config.targets.nodegroups)
 
 
-def asks_slowly(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def asks_slowly(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether :func:`minions_of` may take more than a moment for what a minion asks."""
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", load.get("expr_form", "glob"))
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):

@@ -68,7 +68,7 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
     return {function: data for function, data in found.items() if data}
 
 
-def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions may take long."""
     return matching.asks_slowly(ctx, load)
 
@@ -154,7 +154,7 @@ def _is_slow_entry(ctx: MasterContext, entry: Any) -> bool:
     return _has_acl(entry) and bool(entry.get("allow_tgt")) and _is_slow(ctx, _find_allowed(entry))
 
 
-def _has_acl(entry: Any) -> bool:
+def _has_acl(entry: object) -> bool:
     return isinstance(entry, Mapping) and bool(entry.get(_ACL_MARK)) and _DATA in entry
 
 

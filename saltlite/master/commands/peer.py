@@ -50,7 +50,7 @@ def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     return {"jid": load["jid"], "minions": load["minions"]}
 
 
-def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions may take long."""
     return matching.asks_slowly(ctx, load)
 
@@ -139,11 +139,11 @@ def _read_publish(ctx: MasterContext, request: OpenedRequest) -> PublishLoad:
     )
 
 
-def _publisher_of(rules: Mapping[str, Any], minion_id: str) -> Publisher:
+def _publisher_of(rules: Mapping[str, object], minion_id: str) -> Publisher:
     """What ``peer`` says of a minion; it restricts functions, and the fields beside them."""
 
     def allows(
-        functions: Sequence[str], _arguments: Sequence[Sequence[Any]], _minions: Sequence[str]
+        functions: Sequence[str], _arguments: Sequence[Sequence[object]], _minions: Sequence[str]
     ) -> bool:
         return _is_permitted(rules, minion_id, functions)
 
@@ -154,7 +154,7 @@ def _publisher_of(rules: Mapping[str, Any], minion_id: str) -> Publisher:
     )
 
 
-def _is_permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[str]) -> bool:
+def _is_permitted(rules: Mapping[str, object], minion_id: str, functions: Sequence[str]) -> bool:
     """Whether the option names the whole id and each whole function; ``publish.*`` never is."""
     return all(
         valid_function(function)
@@ -164,12 +164,12 @@ def _is_permitted(rules: Mapping[str, Any], minion_id: str, functions: Sequence[
     )
 
 
-def _is_named(rules: Mapping[str, Any], minion_id: str, function: str) -> bool:
+def _is_named(rules: Mapping[str, object], minion_id: str, function: str) -> bool:
     listed = _rules_of(rules, minion_id)
     return any(rule_fits(one, function) for one in listed if isinstance(one, str))
 
 
-def _rules_of(rules: Mapping[str, Any], minion_id: str) -> list[Any]:
+def _rules_of(rules: Mapping[str, object], minion_id: str) -> list[Any]:
     """The entries of all the expressions that name the whole id."""
     found: list[Any] = []
     for ids, allowed in rules.items():

@@ -62,7 +62,7 @@ _JOB_OPTIONS: Final = (
 """Of ``kwargs``, what becomes part of the job. Source: docs/wire.md#publications."""
 
 
-def publish(ctx: MasterContext, load: Mapping[str, Any]) -> PlainMap | Later:
+def publish(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """Publish a job for an authenticated user."""
     user = authenticate(ctx, load, _find_credentials(load), NOT_AUTHENTICATED)
     if isinstance(user, Later):
@@ -90,7 +90,7 @@ def publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad)
 
 
 def refuse_call(
-    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, Any]
+    ctx: MasterContext, user: AuthenticatedUser, load: Mapping[str, object]
 ) -> PlainMap | None:
     """The reply to who may not publish this; ``None``: he may. Nothing is published.
 
@@ -109,12 +109,12 @@ def refuse_call(
     return _refusal_reply(decision) if isinstance(decision, Refused) else None
 
 
-def is_slow(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions may take long; only of those who may ask at all."""
     return has_slow_target(ctx, load) and is_known(ctx, load, _find_credentials(load))
 
 
-def has_slow_target(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
+def has_slow_target(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions of a job may take long, whoever asks."""
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
@@ -125,7 +125,7 @@ def has_slow_target(ctx: MasterContext, load: Mapping[str, Any]) -> bool:
     return matching.is_slow(ctx, target)
 
 
-def _find_credentials(load: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_credentials(load: Mapping[str, object]) -> Mapping[str, Any]:
     """Where a publish shows token, name and password."""
     kwargs = load.get("kwargs")
     return kwargs if isinstance(kwargs, Mapping) else {}
@@ -191,7 +191,7 @@ def _publisher_of(ctx: MasterContext, user: AuthenticatedUser) -> Publisher:
     rule = partial(matching.minions_of_rule, ctx)
 
     def allows(
-        functions: Sequence[str], arguments: Sequence[Sequence[Any]], minions: Sequence[str]
+        functions: Sequence[str], arguments: Sequence[Sequence[object]], minions: Sequence[str]
     ) -> bool:
         return ctx.access.allows(user, functions, minions, rule, arguments)
 

@@ -149,7 +149,7 @@ def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     return None
 
 
-def _without_secrets(load: Mapping[str, Any]) -> dict[str, Any]:
+def _without_secrets(load: Mapping[str, object]) -> dict[str, Any]:
     """What of a return goes on record."""
     names = ("return", "retcode", "success", "out", "fun", "fun_args")
     return {name: load[name] for name in names if name in load}

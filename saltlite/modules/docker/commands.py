@@ -33,7 +33,7 @@ def _run_in_container(
     stdin: str | None,
     python_shell: bool,
     use_vt: bool,
-    keep_env: Any,
+    keep_env: object,
 ) -> _Ended:
     for option, value in (("stdin", stdin), ("use_vt", use_vt), ("keep_env", keep_env)):
         if value:
@@ -62,7 +62,7 @@ def run(
     output_loglevel: str = "debug",
     use_vt: bool = False,
     ignore_retcode: bool = False,
-    keep_env: Any = None,
+    keep_env: object = None,
 ) -> str:
     """Run a command in a container: output and complaints.
 
@@ -85,7 +85,7 @@ def run_stdout(
     output_loglevel: str = "debug",
     use_vt: bool = False,
     ignore_retcode: bool = False,
-    keep_env: Any = None,
+    keep_env: object = None,
 ) -> str:
     """Run a command in a container: its output.
 
@@ -108,7 +108,7 @@ def run_stderr(
     output_loglevel: str = "debug",
     use_vt: bool = False,
     ignore_retcode: bool = False,
-    keep_env: Any = None,
+    keep_env: object = None,
 ) -> str:
     """Run a command in a container: its complaints.
 
@@ -131,7 +131,7 @@ def run_all(
     output_loglevel: str = "debug",
     use_vt: bool = False,
     ignore_retcode: bool = False,
-    keep_env: Any = None,
+    keep_env: object = None,
 ) -> dict[str, Any]:
     """Run a command in a container: ``pid``, ``retcode``, ``stdout``, ``stderr``.
 
@@ -158,7 +158,7 @@ def retcode(
     output_loglevel: str = "debug",
     use_vt: bool = False,
     ignore_retcode: bool = False,
-    keep_env: Any = None,
+    keep_env: object = None,
 ) -> int:
     """Run a command in a container: its exit code.
 

@@ -11,7 +11,7 @@ from saltlite.providers.docker import comparison, options
 
 
 def compare_containers(
-    ctx: MinionContext, first: str, second: str, ignore: Any = None
+    ctx: MinionContext, first: str, second: str, ignore: object = None
 ) -> dict[str, Any]:
     """Return the differences of two containers, but for the keys of ``ignore``.
 
@@ -24,7 +24,7 @@ def compare_containers(
 
 
 def compare_container(
-    ctx: MinionContext, first: str, second: str, ignore: Any = None
+    ctx: MinionContext, first: str, second: str, ignore: object = None
 ) -> dict[str, Any]:
     """Return the differences of two containers: :py:func:`compare_containers`.
 
@@ -54,7 +54,7 @@ def compare_networks(
     ctx: MinionContext,
     first: str,
     second: str,
-    ignore: Any = "Name,Id,Created,Containers,Status",
+    ignore: object = "Name,Id,Created,Containers,Status",
 ) -> dict[str, Any]:
     """Return how two networks differ, but for the keys of ``ignore``.
 
@@ -66,5 +66,5 @@ def compare_networks(
     return comparison.compare_networks(pair[0], pair[1], _list_ignored(ignore))
 
 
-def _list_ignored(ignore: Any) -> list[str]:
+def _list_ignored(ignore: object) -> list[str]:
     return [str(key) for key in options.to_list(ignore or [])]

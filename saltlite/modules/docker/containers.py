@@ -128,7 +128,7 @@ def list_containers(ctx: MinionContext, **kwargs: Any) -> list[str]:
     return sorted(str(name)[1:] for row in rows for name in row["Names"] if name.count("/") == 1)
 
 
-def port(ctx: MinionContext, name: str, private_port: Any = None) -> dict[str, Any]:
+def port(ctx: MinionContext, name: str, private_port: object = None) -> dict[str, Any]:
     """Return where ports of a container are bound: all, or one: ``80``, ``53/udp``.
 
     CLI Example:
@@ -264,7 +264,7 @@ def unfreeze(ctx: MinionContext, name: str) -> dict[str, Any]:
     return unpause(ctx, name)
 
 
-def signal(ctx: MinionContext, name: str, signal: Any) -> bool:
+def signal(ctx: MinionContext, name: str, signal: object) -> bool:
     """Send a signal, by name or number, to a container's first process.
 
     CLI Example:
@@ -344,7 +344,7 @@ def create(
     image: str,
     name: str | None = None,
     start: bool = False,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
     client_timeout: int = 60,
@@ -383,14 +383,14 @@ def run_container(
     ctx: MinionContext,
     image: str,
     name: str | None = None,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
     client_timeout: int = 60,
     bg: bool = False,
     replace: bool = False,
     force: bool = False,
-    networks: Any = None,
+    networks: object = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Make a container and start it; unless ``bg``, wait for its end: ``Logs`` and ``ExitCode``.
@@ -446,7 +446,9 @@ def _make_room(ctx: MinionContext, name: str | None, replace: bool, force: bool)
     return rm_(ctx, name, force=force)
 
 
-def check_room(name: str, found: Mapping[str, Any] | None, *, replace: bool, force: bool) -> None:
+def check_room(
+    name: str, found: Mapping[str, object] | None, *, replace: bool, force: bool
+) -> None:
     """Refuse a name that a container has which is not to go; raises FunctionError."""
     if found is None:
         return

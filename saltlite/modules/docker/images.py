@@ -191,7 +191,7 @@ def push(
 
 
 def _describe_transfer(
-    lines: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, object]],
     words: Mapping[str, str],
     began: float,
     verb: str,
@@ -234,7 +234,7 @@ def rmi(ctx: MinionContext, *names: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def _remove_image(
-    ctx: MinionContext, name: str, given: Mapping[str, Any], found: dict[str, Any]
+    ctx: MinionContext, name: str, given: Mapping[str, object], found: dict[str, Any]
 ) -> list[str]:
     asked = engine(ctx)
     try:
@@ -268,9 +268,9 @@ def build(
     cache: bool = True,
     rm: bool = True,
     api_response: bool = False,
-    fileobj: Any = None,
+    fileobj: object = None,
     dockerfile: str | None = None,
-    buildargs: Any = None,
+    buildargs: object = None,
 ) -> dict[str, Any]:
     """Refuse to build an image: it is not built here; ``docker build`` through ``cmd.run`` is.
 

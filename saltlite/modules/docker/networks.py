@@ -47,7 +47,7 @@ def info(ctx: MinionContext) -> dict[str, Any]:
     return found
 
 
-def networks(ctx: MinionContext, names: Any = None, ids: Any = None) -> list[dict[str, Any]]:
+def networks(ctx: MinionContext, names: object = None, ids: object = None) -> list[dict[str, Any]]:
     """Return the networks, all or those whose names or ids have the given texts in them.
 
     CLI Example:
@@ -78,7 +78,7 @@ def inspect_network(ctx: MinionContext, network_id: str) -> dict[str, Any]:
 def create_network(
     ctx: MinionContext,
     name: str,
-    skip_translate: Any = None,
+    skip_translate: object = None,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
     client_timeout: int = 60,
@@ -134,7 +134,9 @@ def connect_container_to_network(
     return True
 
 
-def connect(ctx: MinionContext, container: str, network: str, endpoint: Mapping[str, Any]) -> None:
+def connect(
+    ctx: MinionContext, container: str, network: str, endpoint: Mapping[str, object]
+) -> None:
     """Attach a container to a network as the engine's words for it say."""
     body: dict[str, Any] = {"Container": container}
     body.update({"EndpointConfig": dict(endpoint)} if endpoint else {})
@@ -180,7 +182,7 @@ def volumes(ctx: MinionContext, filters: Any = None) -> dict[str, Any]:
     return found
 
 
-def _format_filter(value: Any) -> str:
+def _format_filter(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -196,7 +198,7 @@ def inspect_volume(ctx: MinionContext, name: str) -> dict[str, Any]:
 
 
 def create_volume(
-    ctx: MinionContext, name: str, driver: str | None = None, driver_opts: Any = None
+    ctx: MinionContext, name: str, driver: str | None = None, driver_opts: object = None
 ) -> dict[str, Any]:
     """Make a volume; one that is there stays as it is.
 

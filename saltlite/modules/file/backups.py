@@ -16,7 +16,7 @@ def _open_backups(ctx: MinionContext) -> Backups:
     return Backups(ctx.config.paths.cachedir)
 
 
-def list_backups(ctx: MinionContext, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
+def list_backups(ctx: MinionContext, path: str, limit: object = None) -> dict[int, dict[str, Any]]:
     """The copies that were kept of a file, newest first.
 
     CLI Example:
@@ -26,13 +26,13 @@ def list_backups(ctx: MinionContext, path: str, limit: Any = None) -> dict[int, 
     return _open_backups(ctx).of(home(path), limit)
 
 
-def list_backup(ctx: MinionContext, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
+def list_backup(ctx: MinionContext, path: str, limit: object = None) -> dict[int, dict[str, Any]]:
     """The same as ``file.list_backups``."""
     return list_backups(ctx, path, limit)
 
 
 def list_backups_dir(
-    ctx: MinionContext, path: str, limit: Any = None
+    ctx: MinionContext, path: str, limit: object = None
 ) -> dict[str, dict[int, dict[str, Any]]]:
     """The copies that were kept of the files in a directory.
 
@@ -53,7 +53,7 @@ def _find_backup(ctx: MinionContext, path: str, backup_id: Any) -> tuple[str, st
     return str(found["Location"]), ""
 
 
-def restore_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, Any]:
+def restore_backup(ctx: MinionContext, path: str, backup_id: object) -> dict[str, Any]:
     """Put a copy back; what is there is kept as another copy.
 
     CLI Example:
@@ -74,7 +74,7 @@ def restore_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, A
     return {"result": True, "comment": f"Successfully restored {location} to {path}"}
 
 
-def delete_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, Any]:
+def delete_backup(ctx: MinionContext, path: str, backup_id: object) -> dict[str, Any]:
     """Remove a copy.
 
     CLI Example:
@@ -91,6 +91,6 @@ def delete_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, An
     return {"result": True, "comment": f"Successfully removed {location}"}
 
 
-def remove_backup(ctx: MinionContext, path: str, backup_id: Any) -> dict[str, Any]:
+def remove_backup(ctx: MinionContext, path: str, backup_id: object) -> dict[str, Any]:
     """The same as ``file.delete_backup``."""
     return delete_backup(ctx, path, backup_id)

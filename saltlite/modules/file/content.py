@@ -42,7 +42,7 @@ def seek_read(path: str, size: Any, offset: Any) -> bytes:
         os.close(fd)
 
 
-def seek_write(ctx: MinionContext, path: str, data: Any, offset: Any) -> int:
+def seek_write(ctx: MinionContext, path: str, data: object, offset: Any) -> int:
     """Write a piece into a file; how many bytes were written.
 
     CLI Example:
@@ -91,7 +91,7 @@ def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
     return os.path.exists(name)
 
 
-def _texts_given(args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
+def _texts_given(args: Sequence[object], kwargs: dict[str, Any]) -> list[str]:
     """The lines to write; ``args=`` wins, for texts with an equals sign."""
     given: Any = args
     if "args" in kwargs:

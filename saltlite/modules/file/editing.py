@@ -22,14 +22,14 @@ def replace(
     ctx: MinionContext,
     path: str,
     pattern: str,
-    repl: Any,
+    repl: object,
     count: int = 0,
-    flags: Any = 8,
-    bufsize: Any = 1,
+    flags: object = 8,
+    bufsize: object = 1,
     append_if_not_found: bool = False,
     prepend_if_not_found: bool = False,
-    not_found_content: Any = None,
-    backup: Any = ".bak",
+    not_found_content: object = None,
+    backup: object = ".bak",
     dry_run: bool = False,
     search_only: bool = False,
     show_changes: bool = True,
@@ -110,7 +110,7 @@ def blockreplace(
     content: str = "",
     append_if_not_found: bool = False,
     prepend_if_not_found: bool = False,
-    backup: Any = ".bak",
+    backup: object = ".bak",
     dry_run: bool = False,
     show_changes: bool = True,
     append_newline: bool | None = False,
@@ -162,14 +162,14 @@ def _block_text(path: str) -> tuple[str, os.stat_result]:
 def line(
     ctx: MinionContext,
     path: str,
-    content: Any = None,
-    match: Any = None,
-    mode: Any = None,
+    content: object = None,
+    match: object = None,
+    mode: object = None,
     location: str | None = None,
-    before: Any = None,
-    after: Any = None,
+    before: object = None,
+    after: object = None,
     show_changes: bool = True,
-    backup: Any = False,
+    backup: object = False,
     quiet: bool = False,
     indent: bool = True,
 ) -> Any:
@@ -210,7 +210,7 @@ def line(
 
 
 def comment(
-    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: Any = ".bak"
+    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: object = ".bak"
 ) -> Any:
     """Comment out the lines that begin as a regular expression says.
 
@@ -222,7 +222,7 @@ def comment(
 
 
 def uncomment(
-    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: Any = ".bak"
+    ctx: MinionContext, path: str, regex: str, char: str = "#", backup: object = ".bak"
 ) -> Any:
     """Take the comment sign from the lines that continue as a regular expression says.
 
@@ -239,7 +239,7 @@ def comment_line(
     regex: str,
     char: str = "#",
     cmnt: bool = True,
-    backup: Any = ".bak",
+    backup: object = ".bak",
 ) -> Any:
     """Comment lines out or in; the difference, ``False`` if no line matches.
 
@@ -253,10 +253,10 @@ def comment_line(
 def sed(
     ctx: MinionContext,
     path: str,
-    before: Any,
-    after: Any,
-    limit: Any = "",
-    backup: Any = ".bak",
+    before: object,
+    after: object,
+    limit: object = "",
+    backup: object = ".bak",
     options: str = "-r -e",
     flags: str = "g",
     escape_all: bool = False,
@@ -280,10 +280,10 @@ def sed(
 def psed(
     ctx: MinionContext,
     path: str,
-    before: Any,
-    after: Any,
-    limit: Any = "",
-    backup: Any = ".bak",
+    before: object,
+    after: object,
+    limit: object = "",
+    backup: object = ".bak",
     flags: str = "gMS",
     escape_all: bool = False,
     multi: bool = False,
@@ -317,7 +317,7 @@ def patch(
     ctx: MinionContext,
     originalfile: str,
     patchfile: str,
-    options: Any = "",
+    options: object = "",
     dry_run: bool = False,
 ) -> dict[str, Any]:
     """Apply a patch to a file or directory.

@@ -56,10 +56,10 @@ def get_selinux_context(ctx: MinionContext, path: str) -> str:
 def set_selinux_context(
     ctx: MinionContext,
     path: str,
-    user: Any = None,
-    role: Any = None,
-    type: Any = None,
-    range: Any = None,
+    user: object = None,
+    role: object = None,
+    type: object = None,
+    range: object = None,
     persist: bool = False,
 ) -> Any:
     """Set parts of the SELinux context of a file; the context, or ``False``.

@@ -25,7 +25,7 @@ _KINDS = (
 )
 
 
-def access(path: str, mode: Any) -> bool:
+def access(path: str, mode: object) -> bool:
     """Whether we may use a file: ``f`` it is there, ``r`` read, ``w`` write, ``x`` run.
 
     CLI Example:
@@ -169,7 +169,7 @@ def lstat(path: str) -> dict[str, Any]:
     }
 
 
-def stats(path: str, hash_type: Any = None, follow_symlinks: bool = True) -> dict[str, Any]:
+def stats(path: str, hash_type: object = None, follow_symlinks: bool = True) -> dict[str, Any]:
     """Owner, times, size, mode and kind of a file; its hash too if a type is given.
 
     CLI Example:

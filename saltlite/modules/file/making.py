@@ -17,12 +17,14 @@ INTERNAL = ("place_link",)
 """Functions for states; nobody calls them by name."""
 
 
-def _owner_and_mode(user: Any, group: Any, mode: Any) -> tuple[int | None, tuple[int, int]]:
+def _owner_and_mode(
+    user: object, group: object, mode: object
+) -> tuple[int | None, tuple[int, int]]:
     number = None if mode is None else owners.mode_number(mode)
     return number, DesiredPermissions(user=user, group=group).owner()
 
 
-def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) -> bool:
+def mkdir(dir_path: str, user: object = None, group: object = None, mode: object = None) -> bool:
     """Make a directory and those above it; one that is there stays as it is.
 
     CLI Example:
@@ -35,7 +37,9 @@ def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) 
     return True
 
 
-def makedirs(path: str, user: Any = None, group: Any = None, mode: Any = None) -> str | None:
+def makedirs(
+    path: str, user: object = None, group: object = None, mode: object = None
+) -> str | None:
     """Make the directories that a path is in; with ``/`` at its end also the last.
 
     CLI Example:
@@ -56,7 +60,9 @@ def makedirs(path: str, user: Any = None, group: Any = None, mode: Any = None) -
     return None
 
 
-def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "0755") -> None:
+def makedirs_perms(
+    name: str, user: object = None, group: object = None, mode: object = "0755"
+) -> None:
     """Make a directory and those above it, each with this owner and mode.
 
     CLI Example:
@@ -72,9 +78,9 @@ def mknod(
     ntype: str,
     major: int = 0,
     minor: int = 0,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = "0600",
+    user: object = None,
+    group: object = None,
+    mode: object = "0600",
 ) -> dict[str, Any]:
     """Make a block device (``b``), a character device (``c``) or a named pipe (``p``).
 
@@ -100,9 +106,9 @@ def mknod_chrdev(
     name: str,
     major: int,
     minor: int,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = "0660",
+    user: object = None,
+    group: object = None,
+    mode: object = "0660",
 ) -> dict[str, Any]:
     """Make a character device.
 
@@ -119,9 +125,9 @@ def mknod_blkdev(
     name: str,
     major: int,
     minor: int,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = "0660",
+    user: object = None,
+    group: object = None,
+    mode: object = "0660",
 ) -> dict[str, Any]:
     """Make a block device.
 
@@ -134,7 +140,7 @@ def mknod_blkdev(
 
 
 def mknod_fifo(
-    ctx: MinionContext, name: str, user: Any = None, group: Any = None, mode: Any = "0660"
+    ctx: MinionContext, name: str, user: object = None, group: object = None, mode: object = "0660"
 ) -> dict[str, Any]:
     """Make a named pipe.
 
@@ -151,7 +157,7 @@ def _make_node(
     kind: str,
     file_type: int,
     number: int,
-    owner_and_mode: tuple[Any, Any, Any],
+    owner_and_mode: tuple[object, object, object],
 ) -> dict[str, Any]:
     name = home(name)
     ret: dict[str, Any] = {"name": name, "changes": {}, "comment": "", "result": False}

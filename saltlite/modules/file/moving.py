@@ -118,7 +118,9 @@ def _parse_days(older_than: Any) -> float:
         raise UsageError(f"older_than: {older_than!r} is no number of days") from error
 
 
-def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
+def rmdir(
+    path: str, recurse: bool = False, verbose: bool = False, older_than: object = None
+) -> Any:
     """Remove an empty directory; with ``recurse`` also the empty ones in it.
 
     ``older_than`` is in days. ``verbose`` tells what was done: ``deleted``, ``errors``, ``result``.

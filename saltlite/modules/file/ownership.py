@@ -13,7 +13,7 @@ from saltlite.providers.file.labelled import refuse_context
 from saltlite.providers.file.permissions import DesiredPermissions
 
 
-def uid_to_user(uid: Any) -> Any:
+def uid_to_user(uid: object) -> Any:
     """The name of a user id.
 
     CLI Example:
@@ -23,7 +23,7 @@ def uid_to_user(uid: Any) -> Any:
     return owners.user_name(uid)
 
 
-def user_to_uid(user: Any) -> Any:
+def user_to_uid(user: object) -> Any:
     """The id of a user.
 
     CLI Example:
@@ -33,7 +33,7 @@ def user_to_uid(user: Any) -> Any:
     return owners.user_id(user)
 
 
-def gid_to_group(gid: Any) -> Any:
+def gid_to_group(gid: object) -> Any:
     """The name of a group id.
 
     CLI Example:
@@ -43,7 +43,7 @@ def gid_to_group(gid: Any) -> Any:
     return owners.group_name(gid)
 
 
-def group_to_gid(group: Any) -> Any:
+def group_to_gid(group: object) -> Any:
     """The id of a group.
 
     CLI Example:
@@ -103,7 +103,7 @@ def get_mode(path: str, follow_symlinks: bool = True) -> str:
     return owners.mode_text(owners.status(home(path), follow=follow_symlinks).st_mode)
 
 
-def set_mode(path: str, mode: Any) -> str:
+def set_mode(path: str, mode: object) -> str:
     """Set the mode of a file; gives back the mode.
 
     CLI Example:
@@ -124,7 +124,7 @@ def set_mode(path: str, mode: Any) -> str:
     return get_mode(path)
 
 
-def chown(path: str, user: Any, group: Any) -> str | None:
+def chown(path: str, user: object, group: object) -> str | None:
     """Give a file to a user and a group; ``""`` leaves one as it is.
 
     CLI Example:
@@ -134,7 +134,7 @@ def chown(path: str, user: Any, group: Any) -> str | None:
     return owners.chown(home(path), user, group, follow=True)
 
 
-def lchown(path: str, user: Any, group: Any) -> str | None:
+def lchown(path: str, user: object, group: object) -> str | None:
     """Give a file to a user and a group; of a link, the link itself.
 
     CLI Example:
@@ -144,7 +144,7 @@ def lchown(path: str, user: Any, group: Any) -> str | None:
     return owners.chown(home(path), user, group, follow=False)
 
 
-def chgrp(path: str, group: Any) -> str | None:
+def chgrp(path: str, group: object) -> str | None:
     """Give a file to a group.
 
     CLI Example:
@@ -160,15 +160,15 @@ def check_perms(
     ctx: MinionContext,
     name: str,
     ret: dict[str, Any] | None,
-    user: Any,
-    group: Any,
-    mode: Any,
+    user: object,
+    group: object,
+    mode: object,
     attrs: str | None = None,
     follow_symlinks: bool = False,
-    seuser: Any = None,
-    serole: Any = None,
-    setype: Any = None,
-    serange: Any = None,
+    seuser: object = None,
+    serole: object = None,
+    setype: object = None,
+    serange: object = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Set owner, mode and attributes where they differ; a state's return, and what was before.
 

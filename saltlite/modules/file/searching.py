@@ -14,7 +14,7 @@ from saltlite.providers.file.given import home
 READ_CHARACTERS = 65536
 
 
-def contains(path: str, text: Any) -> bool:
+def contains(path: str, text: object) -> bool:
     """Whether a text is in a file.
 
     CLI Example:
@@ -67,7 +67,7 @@ def contains_glob(path: str, glob_expr: str) -> bool:
 
 
 def sed_contains(
-    ctx: MinionContext, path: str, text: Any, limit: Any = "", flags: str = "g"
+    ctx: MinionContext, path: str, text: object, limit: object = "", flags: str = "g"
 ) -> bool:
     """Whether sed finds a text in a file.
 
@@ -97,8 +97,8 @@ def search(
     ctx: MinionContext,
     path: str,
     pattern: str,
-    flags: Any = 8,
-    bufsize: Any = 1,
+    flags: object = 8,
+    bufsize: object = 1,
     ignore_if_missing: bool = False,
     multiline: bool = False,
 ) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.providers.file import hashes, sources
@@ -45,10 +44,10 @@ def check_hash(path: str, file_hash: str) -> bool:
 
 def extract_hash(
     hash_fn: str,
-    hash_type: Any = "sha256",
+    hash_type: object = "sha256",
     file_name: str = "",
     source: str = "",
-    source_hash_name: Any = None,
+    source_hash_name: object = None,
 ) -> dict[str, str] | None:
     """The hash that a file with hashes has for another file, else its first one.
 
@@ -63,8 +62,8 @@ def get_source_sum(
     ctx: MinionContext,
     file_name: str = "",
     source: str = "",
-    source_hash: Any = None,
-    source_hash_name: Any = None,
+    source_hash: object = None,
+    source_hash_name: object = None,
     saltenv: str = "base",
     verify_ssl: bool = True,
 ) -> dict[str, str]:

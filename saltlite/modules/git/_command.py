@@ -13,7 +13,7 @@ _RUN = ("cwd", "user", "identity", "output_encoding", "saltenv")
 
 
 def said_by(
-    ctx: MinionContext, arguments: Mapping[str, Any], *words: str, fail: bool = True
+    ctx: MinionContext, arguments: Mapping[str, object], *words: str, fail: bool = True
 ) -> str:
     """Run a subcommand; its output, or else its other output."""
     outcome = outcome_of(ctx, arguments, *words, fail=fail)
@@ -35,6 +35,6 @@ def outcome_of(
     return git.git(ctx, ["git", *before, *words], GitCaller(**given, fail=fail))
 
 
-def text_of(ctx: MinionContext, arguments: Mapping[str, Any], *words: str) -> str:
+def text_of(ctx: MinionContext, arguments: Mapping[str, object], *words: str) -> str:
     """Run a subcommand; its output without blanks at the end."""
     return str(outcome_of(ctx, arguments, *words).stdout).rstrip()

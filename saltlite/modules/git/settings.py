@@ -37,7 +37,9 @@ def config_get(
     return values if given.get("all") else values[-1]
 
 
-def _read_scope(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[str, Any], list[str]]:
+def _read_scope(
+    arguments: Mapping[str, object], everywhere: bool
+) -> tuple[dict[str, Any], list[str]]:
     """Where a setting is: in a repository, or the user's own."""
     if not everywhere and not arguments.get("cwd"):
         raise UsageError("'cwd' argument required unless global=True")
@@ -48,7 +50,7 @@ def _read_scope(arguments: Mapping[str, Any], everywhere: bool) -> tuple[dict[st
 
 
 def _config_values(
-    ctx: MinionContext, key: str, arguments: Mapping[str, Any], everywhere: bool
+    ctx: MinionContext, key: str, arguments: Mapping[str, object], everywhere: bool
 ) -> list[str] | None:
     own, where = _read_scope(arguments, everywhere)
     outcome = outcome_of(ctx, own, "config", *where, "--null", "--get-all", str(key), fail=False)
@@ -104,8 +106,8 @@ def config_get_regex(
 def config_set(
     ctx: MinionContext,
     key: str,
-    value: Any = None,
-    multivar: Any = None,
+    value: object = None,
+    multivar: object = None,
     cwd: str | None = None,
     user: str | None = None,
     password: str | None = None,
@@ -138,7 +140,7 @@ def config_set(
     return _config_values(ctx, key, own, everywhere)
 
 
-def _list_values(multivar: Any) -> list[Any]:
+def _list_values(multivar: object) -> list[Any]:
     if isinstance(multivar, str):
         return multivar.split(",")
     return list(multivar) if isinstance(multivar, (list, tuple)) else [multivar]

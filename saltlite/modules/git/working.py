@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from saltlite.context import MinionContext
 from saltlite.modules.git._command import outcome_of, text_of
 from saltlite.providers import git
@@ -13,8 +11,8 @@ def add(
     ctx: MinionContext,
     cwd: str,
     filename: str,
-    opts: Any = "",
-    git_opts: Any = "",
+    opts: object = "",
+    git_opts: object = "",
     user: str | None = None,
     password: str | None = None,
     ignore_retcode: bool = False,
@@ -35,8 +33,8 @@ def commit(
     ctx: MinionContext,
     cwd: str,
     message: str,
-    opts: Any = "",
-    git_opts: Any = "",
+    opts: object = "",
+    git_opts: object = "",
     user: str | None = None,
     password: str | None = None,
     filename: str | None = None,
@@ -75,11 +73,11 @@ def discard_local_changes(
 def reset(
     ctx: MinionContext,
     cwd: str,
-    opts: Any = "",
-    git_opts: Any = "",
+    opts: object = "",
+    git_opts: object = "",
     user: str | None = None,
     password: str | None = None,
-    identity: Any = None,
+    identity: object = None,
     ignore_retcode: bool = False,
     output_encoding: str | None = None,
 ) -> str:
@@ -96,8 +94,8 @@ def rm(
     ctx: MinionContext,
     cwd: str,
     filename: str,
-    opts: Any = "",
-    git_opts: Any = "",
+    opts: object = "",
+    git_opts: object = "",
     user: str | None = None,
     password: str | None = None,
     ignore_retcode: bool = False,
@@ -116,8 +114,8 @@ def stash(
     ctx: MinionContext,
     cwd: str,
     action: str = "save",
-    opts: Any = "",
-    git_opts: Any = "",
+    opts: object = "",
+    git_opts: object = "",
     user: str | None = None,
     password: str | None = None,
     ignore_retcode: bool = False,

@@ -31,7 +31,7 @@ def apt_alone(ctx: MinionContext, function: str) -> Any:
     return found
 
 
-def one_or_all(names: Sequence[str], found: Mapping[str, Any]) -> Any:
+def one_or_all(names: Sequence[str], found: Mapping[str, object]) -> Any:
     """The value of a single name; the map of several; ``""`` or nothing without any."""
     return found.get(names[0], "") if len(names) == 1 else dict(found)
 

@@ -180,7 +180,7 @@ def show(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def version_cmp(
-    ctx: MinionContext, pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any
+    ctx: MinionContext, pkg1: object, pkg2: object, ignore_epoch: bool = False, **kwargs: Any
 ) -> int | None:
     """-1, 0 or 1 as the first version is older than, equal to or newer than the second.
 

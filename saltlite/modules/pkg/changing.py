@@ -39,8 +39,8 @@ def install(
     fromrepo: str | None = None,
     skip_verify: bool = False,
     debconf: str | None = None,
-    pkgs: Any = None,
-    sources: Any = None,
+    pkgs: object = None,
+    sources: object = None,
     reinstall: bool = False,
     downloadonly: bool = False,
     ignore_epoch: bool = False,
@@ -94,14 +94,14 @@ def install(
     return unless_failed(trouble(back_end, "installing"), changed, errors)
 
 
-def _choose_files(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, Any]:
+def _choose_files(ctx: MinionContext, options: Mapping[str, object]) -> dict[str, Any]:
     """The package files in the cache, if they are all that is asked for and count as changes."""
     counts = truth(options.get("downloadonly")) and package_files.tells_files(ctx)
     return package_files.list_downloaded(ctx) if counts else {}
 
 
 def _install_patches(
-    ctx: MinionContext, back_end: Packages, options: Mapping[str, Any]
+    ctx: MinionContext, back_end: Packages, options: Mapping[str, object]
 ) -> dict[str, Any]:
     """Patches instead of packages: those of ``advisory_ids``."""
     ids = asked.words(options["advisory_ids"])
@@ -116,7 +116,7 @@ def _install_patches(
 
 @contextlib.contextmanager
 def _let_go(
-    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, Any]
+    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, object]
 ) -> Iterator[None]:
     """Packages that are held and named all the same are not held meanwhile.
 
@@ -138,7 +138,7 @@ def _let_go(
 def _list_reinstalled(
     wanted: Sequence[PackageRequest],
     before: Mapping[str, Sequence[str]],
-    changed: Mapping[str, Any],
+    changed: Mapping[str, object],
 ) -> dict[str, Any]:
     """What was put in place again has the same version twice."""
     there = join_versions(before)
@@ -150,7 +150,7 @@ def _list_reinstalled(
 
 
 def _hold_too(
-    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, Any]
+    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, object]
 ) -> None:
     if truth(options.get("hold")) and isinstance(back_end, Holding):
         back_end.hold([each.name for each in wanted], {})
@@ -160,9 +160,9 @@ def _choose_targets(
     ctx: MinionContext,
     back_end: Packages,
     name: str | None,
-    pkgs: Any,
-    sources: Any,
-    options: Mapping[str, Any],
+    pkgs: object,
+    sources: object,
+    options: Mapping[str, object],
 ) -> tuple[list[PackageRequest], list[str]]:
     """What is to be installed, and complaints about conditions that nothing satisfies."""
     if pkgs and sources:
@@ -187,7 +187,7 @@ def _resolve_version(
     back_end: Packages,
     name: str,
     version: str | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     errors: list[str],
 ) -> PackageRequest | None:
     if version is None or version == "latest" or not asked.is_condition(version):
@@ -210,7 +210,7 @@ def _compare_with(back_end: Packages) -> asked.Compare:
 
 
 def remove(
-    ctx: MinionContext, name: str | None = None, pkgs: Any = None, **kwargs: Any
+    ctx: MinionContext, name: str | None = None, pkgs: object = None, **kwargs: Any
 ) -> dict[str, Any]:
     """Remove packages; ``{name: {"old", "new"}}`` of all that went.
 
@@ -223,7 +223,7 @@ def remove(
 
 
 def purge(
-    ctx: MinionContext, name: str | None = None, pkgs: Any = None, **kwargs: Any
+    ctx: MinionContext, name: str | None = None, pkgs: object = None, **kwargs: Any
 ) -> dict[str, Any]:
     """Remove packages and their configuration.
 
@@ -243,7 +243,7 @@ def purge(
 
 
 def _remove_packages(
-    ctx: MinionContext, action: str, name: str | None, pkgs: Any, options: Mapping[str, Any]
+    ctx: MinionContext, action: str, name: str | None, pkgs: object, options: Mapping[str, object]
 ) -> dict[str, Any]:
     names = asked.names_of(name, pkgs)
     if not names:

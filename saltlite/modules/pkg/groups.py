@@ -22,7 +22,7 @@ def group_list(ctx: MinionContext) -> dict[str, Any]:
 
 
 def group_info(
-    ctx: MinionContext, name: str, expand: bool = False, ignore_groups: Any = None, **kwargs: Any
+    ctx: MinionContext, name: str, expand: bool = False, ignore_groups: object = None, **kwargs: Any
 ) -> dict[str, Any]:
     """What belongs to a group: mandatory, optional, default and conditional packages.
 
@@ -49,7 +49,7 @@ def group_diff(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def group_install(
-    ctx: MinionContext, name: str, skip: Any = (), include: Any = (), **kwargs: Any
+    ctx: MinionContext, name: str, skip: object = (), include: object = (), **kwargs: Any
 ) -> dict[str, Any]:
     """Install what a group must have and has by default; ``{name: {"old", "new"}}``.
 
@@ -70,13 +70,13 @@ def group_install(
 
 
 def groupinstall(
-    ctx: MinionContext, name: str, skip: Any = (), include: Any = (), **kwargs: Any
+    ctx: MinionContext, name: str, skip: object = (), include: object = (), **kwargs: Any
 ) -> dict[str, Any]:
     """The same as ``pkg.group_install``."""
     return group_install(ctx, name, skip, include, **kwargs)
 
 
-def _check_names(given: Any, what: str) -> list[str]:
+def _check_names(given: object, what: str) -> list[str]:
     if given in (None, ""):
         return []
     if isinstance(given, str):

@@ -14,7 +14,7 @@ from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import truth
 
 
-def _choose_packages(name: Any, pkgs: Any, sources: Any) -> list[str]:
+def _choose_packages(name: object, pkgs: object, sources: object) -> list[str]:
     if not (name or pkgs or sources):
         raise UsageError("One of name, pkgs, or sources must be specified.")
     if pkgs and sources:
@@ -23,7 +23,11 @@ def _choose_packages(name: Any, pkgs: Any, sources: Any) -> list[str]:
 
 
 def hold(
-    ctx: MinionContext, name: Any = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
+    ctx: MinionContext,
+    name: object = None,
+    pkgs: object = None,
+    sources: object = None,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """Keep packages at the version they have.
 
@@ -37,7 +41,11 @@ def hold(
 
 
 def unhold(
-    ctx: MinionContext, name: Any = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
+    ctx: MinionContext,
+    name: object = None,
+    pkgs: object = None,
+    sources: object = None,
+    **kwargs: Any,
 ) -> dict[str, Any]:
     """Let packages be upgraded again.
 
@@ -97,7 +105,7 @@ def get_selections(
 def set_selections(
     ctx: MinionContext,
     path: str | None = None,
-    selection: Any = None,
+    selection: object = None,
     clear: bool = False,
     saltenv: str = "base",
 ) -> dict[str, Any]:
@@ -126,7 +134,7 @@ def set_selections(
     return cast(dict[str, Any], back_end.select(wanted, clear=truth(clear))) if wanted else {}
 
 
-def _parse_selection(selection: Any) -> dict[str, list[str]]:
+def _parse_selection(selection: object) -> dict[str, list[str]]:
     if isinstance(selection, str):
         from saltlite.config.yaml import load
 

@@ -70,7 +70,7 @@ def mod_repo(
 
 
 def _keys_of_repo(
-    ctx: MinionContext, repo: str, options: Mapping[str, Any], saltenv: str, aptkey: bool
+    ctx: MinionContext, repo: str, options: Mapping[str, object], saltenv: str, aptkey: bool
 ) -> None:
     """Trust the keys that come with a source: in apt's ring, or in the file that it names."""
     keyids = asked.words(options.get("keyid"))

@@ -34,7 +34,7 @@ def is_running(ctx: MinionContext, fun: str) -> list[Mapping[str, Any]]:
     ]
 
 
-def _functions_of(job: Mapping[str, Any]) -> list[str]:
+def _functions_of(job: Mapping[str, object]) -> list[str]:
     fun = job.get("fun", "")
     return [str(name) for name in fun] if isinstance(fun, (list, tuple)) else [str(fun)]
 

@@ -19,7 +19,7 @@ def runner(
     ctx: MinionContext,
     name: str,
     arg: Any = None,
-    kwarg: Mapping[str, Any] | None = None,
+    kwarg: Mapping[str, object] | None = None,
     full_return: bool = False,
     saltenv: str = "base",
     jid: str | None = None,
@@ -69,7 +69,7 @@ def cmd(
     timeout: float | None = None,
     tgt_type: str = "glob",
     ret: str = "",
-    kwarg: Mapping[str, Any] | None = None,
+    kwarg: Mapping[str, object] | None = None,
     ssh: bool = False,
     **kwargs: Any,
 ) -> Any:
@@ -93,13 +93,13 @@ def cmd(
 
 def cmd_iter(
     ctx: MinionContext,
-    tgt: Any,
+    tgt: object,
     fun: str,
-    arg: Any = (),
+    arg: object = (),
     timeout: float | None = None,
     tgt_type: str = "glob",
     ret: str = "",
-    kwarg: Mapping[str, Any] | None = None,
+    kwarg: Mapping[str, object] | None = None,
     ssh: bool = False,
     **kwargs: Any,
 ) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def cmd_iter(
 
 
 def _run_here(
-    ctx: MinionContext, kind: str, fun: str, arg: list[Any], kwarg: Mapping[str, Any]
+    ctx: MinionContext, kind: str, fun: str, arg: list[Any], kwarg: Mapping[str, object]
 ) -> dict[str, Any]:
     """Run it with the master's options; what came of it as Salt tells it."""
     from saltlite.masterside.context import run_for

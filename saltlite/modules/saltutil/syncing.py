@@ -41,10 +41,10 @@ _DIRECTORIES = {"proxymodules": "proxy"}
 
 def sync_all(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
     clean_pillar_cache: bool = False,
 ) -> dict[str, list[str]]:
     """Fetch custom code of every kind; the names of what is new or has changed.
@@ -72,10 +72,10 @@ def sync_all(
 
 def sync_modules(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom execution modules from ``salt://_modules``; see ``saltutil.sync_all``.
 
@@ -91,10 +91,10 @@ def sync_modules(
 
 def sync_states(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom state modules from ``salt://_states``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "states", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -102,10 +102,10 @@ def sync_states(
 
 def sync_beacons(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom beacons from ``salt://_beacons``; see ``saltutil.sync_modules``."""
     found = _fetch_kind(ctx, "beacons", saltenv, extmod_whitelist, extmod_blacklist)
@@ -116,10 +116,10 @@ def sync_beacons(
 
 def sync_clouds(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom cloud modules from ``salt://_clouds``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "clouds", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -127,10 +127,10 @@ def sync_clouds(
 
 def sync_executors(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom executors from ``salt://_executors``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "executors", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -138,10 +138,10 @@ def sync_executors(
 
 def sync_log_handlers(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom log handlers from ``salt://_log_handlers``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "log_handlers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -149,10 +149,10 @@ def sync_log_handlers(
 
 def sync_output(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom outputters from ``salt://_output``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "output", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -160,10 +160,10 @@ def sync_output(
 
 def sync_renderers(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom renderers from ``salt://_renderers``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "renderers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -171,10 +171,10 @@ def sync_renderers(
 
 def sync_returners(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom returners from ``salt://_returners``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "returners", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -182,10 +182,10 @@ def sync_returners(
 
 def sync_serializers(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom serializers from ``salt://_serializers``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "serializers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -193,10 +193,10 @@ def sync_serializers(
 
 def sync_tops(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom top systems from ``salt://_tops``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "tops", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -204,10 +204,10 @@ def sync_tops(
 
 def sync_utils(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom utilities from ``salt://_utils``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "utils", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -215,10 +215,10 @@ def sync_utils(
 
 def sync_wrapper(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom wrappers of salt-ssh from ``salt://_wrapper``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "wrapper", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -226,10 +226,10 @@ def sync_wrapper(
 
 def sync_engines(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = False,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom engines from ``salt://_engines``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "engines", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -237,10 +237,10 @@ def sync_engines(
 
 def sync_thorium(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = False,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom thorium modules from ``salt://_thorium``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "thorium", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -248,10 +248,10 @@ def sync_thorium(
 
 def sync_proxymodules(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = False,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom proxy modules from ``salt://_proxy``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "proxymodules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -259,10 +259,10 @@ def sync_proxymodules(
 
 def sync_matchers(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = False,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom matchers from ``salt://_matchers``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "matchers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -270,10 +270,10 @@ def sync_matchers(
 
 def sync_outputters(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """The same as ``saltutil.sync_output``."""
     return sync_output(ctx, saltenv, refresh, extmod_whitelist, extmod_blacklist)
@@ -281,9 +281,9 @@ def sync_outputters(
 
 def sync_sdb(
     ctx: MinionContext,
-    saltenv: Any = None,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    saltenv: object = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom sdb modules from ``salt://_sdb``; see ``saltutil.sync_modules``."""
     return _sync_kind(ctx, "sdb", saltenv, False, extmod_whitelist, extmod_blacklist)
@@ -291,10 +291,10 @@ def sync_sdb(
 
 def sync_grains(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
     clean_pillar_cache: bool = False,
 ) -> list[str]:
     """Fetch custom grains from ``salt://_grains``, and collect grains and pillar anew.
@@ -316,10 +316,10 @@ def sync_grains(
 
 def sync_pillar(
     ctx: MinionContext,
-    saltenv: Any = None,
+    saltenv: object = None,
     refresh: bool = True,
-    extmod_whitelist: Any = None,
-    extmod_blacklist: Any = None,
+    extmod_whitelist: object = None,
+    extmod_blacklist: object = None,
     clean_pillar_cache: bool = False,
 ) -> list[str]:
     """Fetch custom sources of pillar from ``salt://_pillar``, where there is no master.
@@ -356,7 +356,7 @@ def mmodule(ctx: MinionContext, saltenv: str, fun: str, *args: Any, **kwargs: An
 
 
 def _sync_kind(
-    ctx: MinionContext, kind: str, saltenv: Any, refresh: bool, only: Any, never: Any
+    ctx: MinionContext, kind: str, saltenv: object, refresh: bool, only: object, never: object
 ) -> list[str]:
     found = _fetch_kind(ctx, kind, saltenv, only, never)
     if refresh:
@@ -364,7 +364,9 @@ def _sync_kind(
     return found
 
 
-def _fetch_kind(ctx: MinionContext, kind: str, saltenv: Any, only: Any, never: Any) -> list[str]:
+def _fetch_kind(
+    ctx: MinionContext, kind: str, saltenv: object, only: object, never: object
+) -> list[str]:
     extra = ctx.config.extra
     choice = sync.Choice(
         sync.parse_names(only if only is not None else extra.get("extmod_whitelist"), kind),

@@ -31,7 +31,7 @@ from saltlite.loader.states import resolve
 from saltlite.modules._state import Make, of_sls, of_top, words
 
 
-def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+def apply_(ctx: MinionContext, mods: object = None, **kwargs: Any) -> Any:
     """Run the states of SLS files, or without a name those of the top file.
 
     CLI Example:
@@ -42,7 +42,7 @@ def apply_(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
     return sls(ctx, mods, **kwargs) if mods else highstate(ctx, **kwargs)
 
 
-def test(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+def test(ctx: MinionContext, mods: object = None, **kwargs: Any) -> Any:
     """Tell what ``state.apply`` would do.
 
     CLI Example:
@@ -54,11 +54,11 @@ def test(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
 
 def sls(
     ctx: MinionContext,
-    mods: Any,
+    mods: object,
     test: bool | None = None,
-    exclude: Any = None,
-    queue: Any = None,
-    sync_mods: Any = None,
+    exclude: object = None,
+    queue: object = None,
+    sync_mods: object = None,
     state_events: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -87,7 +87,7 @@ def sls(
 def highstate(
     ctx: MinionContext,
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     state_events: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -106,7 +106,7 @@ def highstate(
     return _build_return(ctx, answers, kwargs)
 
 
-def _build_return(ctx: MinionContext, answers: Any, given: dict[str, Any]) -> Any:
+def _build_return(ctx: MinionContext, answers: object, given: dict[str, Any]) -> Any:
     """All, or with ``terse=True`` only what changed or failed. A run of no state has failed."""
     if answers == {}:
         ctx.state["retcode"] = STATE_FAILURE
@@ -121,10 +121,10 @@ def _build_return(ctx: MinionContext, answers: Any, given: dict[str, Any]) -> An
 
 def sls_id(
     ctx: MinionContext,
-    id_: Any,
-    mods: Any,
+    id_: object,
+    mods: object,
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     state_events: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -154,7 +154,7 @@ def single(
     fun: str,
     name: str,
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     **kwargs: Any,
 ) -> Any:
     """Run one state function.
@@ -191,7 +191,7 @@ def single(
     return answers
 
 
-def low(ctx: MinionContext, data: dict[str, Any], queue: Any = None, **kwargs: Any) -> Any:
+def low(ctx: MinionContext, data: dict[str, Any], queue: object = None, **kwargs: Any) -> Any:
     """Run one low chunk.
 
     CLI Example:
@@ -223,7 +223,7 @@ def high(
     ctx: MinionContext,
     data: dict[str, Any],
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     **kwargs: Any,
 ) -> Any:
     """Run high data.
@@ -238,7 +238,7 @@ def high(
     return _apply_states(ctx, wishes, lambda own: compile_high(own, data, exclude=wishes.exclude))
 
 
-def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
+def template(ctx: MinionContext, tem: str, queue: object = None, **kwargs: Any) -> Any:
     """Run the states of a file on the minion.
 
     CLI Example:
@@ -253,7 +253,7 @@ def template(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> 
     return _of_text(ctx, text, queue, kwargs, path)
 
 
-def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any) -> Any:
+def template_str(ctx: MinionContext, tem: str, queue: object = None, **kwargs: Any) -> Any:
     """Run the states of a text.
 
     CLI Example:
@@ -264,7 +264,7 @@ def template_str(ctx: MinionContext, tem: str, queue: Any = None, **kwargs: Any)
 
 
 def _of_text(
-    ctx: MinionContext, text: str, queue: Any, given: dict[str, Any], path: str = ""
+    ctx: MinionContext, text: str, queue: object, given: dict[str, Any], path: str = ""
 ) -> Any:
     from saltlite.highstate.compile import compile_template
     from saltlite.templates.pipe import TemplateSource, render
@@ -285,7 +285,7 @@ def top(
     ctx: MinionContext,
     topfn: str,
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     **kwargs: Any,
 ) -> Any:
     """Run the states that another top file has for this minion.

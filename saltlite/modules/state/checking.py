@@ -18,7 +18,7 @@ from saltlite.highstate.compile import Compiled
 from saltlite.modules._state import of_sls, of_top, show, words
 
 
-def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]:
+def check(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, Any]:
     """Look for mistakes in SLS files, or without a name in those of the top file; nothing is run.
 
     Unknown states and arguments, requisites that name nothing, files and pillar that are not there,
@@ -58,7 +58,7 @@ def check(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]
     }
 
 
-def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwargs: Any) -> Any:
+def graph(ctx: MinionContext, mods: object = None, format: str = "mermaid", **kwargs: Any) -> Any:
     """The states and their requisites as a graph, in the order in which they would run.
 
     ``format`` is ``mermaid``, ``dot``, or ``svg`` where Graphviz is.
@@ -82,7 +82,7 @@ def graph(ctx: MinionContext, mods: Any = None, format: str = "mermaid", **kwarg
     )
 
 
-def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any]:
+def verify(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, Any]:
     """Hold the last real run against the test run before it.
 
     Every test run of SLS files or of the top file is kept, and the next real run of the same beside
@@ -113,7 +113,7 @@ def verify(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> dict[str, Any
     return {"planned": planned["jid"], "done": done["jid"], "differences": told}
 
 
-def _list_wanted(ctx: MinionContext, mods: Any, wishes: Wishes) -> Mapping[str, Any]:
+def _list_wanted(ctx: MinionContext, mods: object, wishes: Wishes) -> Mapping[str, Any]:
     """Environment → SLS names of what was asked for."""
     from saltlite.highstate.compile import parse_list, top_of
 

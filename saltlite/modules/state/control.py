@@ -11,7 +11,7 @@ from saltlite.modules import grains
 from saltlite.modules._state import words
 
 
-def disable(ctx: MinionContext, states: Any) -> dict[str, Any]:
+def disable(ctx: MinionContext, states: object) -> dict[str, Any]:
     """Let SLS files, by names or globs, not be run until they are enabled again.
 
     ``highstate`` stands for the run of the top file.
@@ -24,7 +24,7 @@ def disable(ctx: MinionContext, states: Any) -> dict[str, Any]:
     return _switch_states(ctx, states, off=True)
 
 
-def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
+def enable(ctx: MinionContext, states: object) -> dict[str, Any]:
     """Let SLS files be run again that were disabled.
 
     CLI Example:
@@ -34,7 +34,7 @@ def enable(ctx: MinionContext, states: Any) -> dict[str, Any]:
     return _switch_states(ctx, states, off=False)
 
 
-def _switch_states(ctx: MinionContext, states: Any, *, off: bool) -> dict[str, Any]:
+def _switch_states(ctx: MinionContext, states: object, *, off: bool) -> dict[str, Any]:
     names = words(states)
     return dict(grains.update(ctx, lambda now: control.switch(now, names, off=off)))
 

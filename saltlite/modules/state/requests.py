@@ -15,7 +15,7 @@ from saltlite.providers import textfile
 _REQUESTS = "req_state.json"
 
 
-def request(ctx: MinionContext, mods: Any = None, **kwargs: Any) -> Any:
+def request(ctx: MinionContext, mods: object = None, **kwargs: Any) -> Any:
     """Ask an administrator to run states: a dry run is made and kept, nothing is applied.
 
     CLI Example:

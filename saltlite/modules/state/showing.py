@@ -17,7 +17,7 @@ from saltlite.modules._state import of_sls, of_top, show, words
 
 
 def show_sls(
-    ctx: MinionContext, mods: Any, test: bool | None = None, queue: Any = None, **kwargs: Any
+    ctx: MinionContext, mods: object, test: bool | None = None, queue: object = None, **kwargs: Any
 ) -> Any:
     """The high data of SLS files.
 
@@ -32,7 +32,7 @@ def show_sls(
 
 
 def show_low_sls(
-    ctx: MinionContext, mods: Any, test: bool | None = None, queue: Any = None, **kwargs: Any
+    ctx: MinionContext, mods: object, test: bool | None = None, queue: object = None, **kwargs: Any
 ) -> Any:
     """The low data of SLS files.
 
@@ -46,7 +46,7 @@ def show_low_sls(
     )
 
 
-def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+def show_highstate(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
     """The high data that the top file has for this minion; without any it has failed.
 
     CLI Example:
@@ -60,7 +60,7 @@ def show_highstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
     return found
 
 
-def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+def show_lowstate(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
     """The low data that the top file has for this minion.
 
     CLI Example:
@@ -71,7 +71,7 @@ def show_lowstate(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
     return show(ctx, wishes, lambda own: of_top(own, wishes), lambda found: found.low)
 
 
-def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+def show_top(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
     """The SLS files that the top files have for this minion, by environment.
 
     CLI Example:
@@ -91,7 +91,7 @@ def show_top(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
         return found.sls
 
 
-def show_states(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+def show_states(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
     """The names of all SLS files that a highstate would run, in order.
 
     CLI Example:
@@ -104,7 +104,7 @@ def show_states(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
     return list(dict.fromkeys(chunk["__sls__"] for chunk in found))
 
 
-def show_state_usage(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> Any:
+def show_state_usage(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
     """Which SLS files a highstate of this minion uses, and which it does not, by environment.
 
     CLI Example:
@@ -133,7 +133,7 @@ def show_state_usage(ctx: MinionContext, queue: Any = None, **kwargs: Any) -> An
 
 
 def sls_exists(
-    ctx: MinionContext, mods: Any, test: bool | None = None, queue: Any = None, **kwargs: Any
+    ctx: MinionContext, mods: object, test: bool | None = None, queue: object = None, **kwargs: Any
 ) -> bool:
     """Whether there is an SLS file of that name.
 
@@ -148,10 +148,10 @@ def sls_exists(
 
 def id_exists(
     ctx: MinionContext,
-    ids: Any,
-    mods: Any,
+    ids: object,
+    mods: object,
     test: bool | None = None,
-    queue: Any = None,
+    queue: object = None,
     **kwargs: Any,
 ) -> bool:
     """Whether SLS files have states of all these ids.

@@ -16,9 +16,9 @@ ALL: Final = ("*", "<all>")
 
 def ext_pillar(
     ctx: MinionContext,
-    pillar: Mapping[str, Any],
+    pillar: Mapping[str, object],
     include: Any,
-    extra_minion_data: Mapping[str, Any] | None = None,
+    extra_minion_data: Mapping[str, object] | None = None,
 ) -> Mapping[str, Any]:
     """What is included: all with ``*`` or ``<all>``, else the values of paths such as ``a:b``.
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 def ext_pillar(
     ctx: MinionContext,
-    pillar: Mapping[str, Any],
+    pillar: Mapping[str, object],
     root_dir: str | None = None,
     follow_dir_links: bool = False,
     debug: bool = False,

@@ -50,7 +50,7 @@ class Wish:
 
 
 def ext_pillar(
-    ctx: MinionContext, _pillar: Mapping[str, Any], *entries: Any, **named: Any
+    ctx: MinionContext, _pillar: Mapping[str, object], *entries: Any, **named: Any
 ) -> Mapping[str, Any]:
     """The pillar that lies in git repositories."""
     from saltlite.pillar.context import compile_directories
@@ -81,7 +81,7 @@ def ext_pillar(
     return {**merged, ERRORS: list(dict.fromkeys(errors))} if errors else merged
 
 
-def check(entries: Any) -> None:
+def check(entries: object) -> None:
     """Look at what the option has, without asking any repository.
 
     Raises:
@@ -93,7 +93,7 @@ def check(entries: Any) -> None:
         _split_entry(entry)
 
 
-def _split_entry(entry: Any) -> tuple[str, str, dict[str, Any]]:
+def _split_entry(entry: object) -> tuple[str, str, dict[str, Any]]:
     """The branch of an entry, ``""`` if it has none, its address, its own options."""
     named, own = next(iter(entry.items())) if isinstance(entry, Mapping) and entry else (entry, [])
     branch, url = _split_branch(named)
@@ -108,7 +108,7 @@ def _split_entry(entry: Any) -> tuple[str, str, dict[str, Any]]:
     return branch, url, given
 
 
-def _build_wish(ctx: MinionContext, entry: Any) -> Wish:
+def _build_wish(ctx: MinionContext, entry: object) -> Wish:
     branch, url, own = _split_entry(entry)
     directory = Path(ctx.config.paths.cachedir) / "git_pillar"
     (remote,) = remotes(ctx.config.extra, directory, [{url: [own]}], "git_pillar")

@@ -10,14 +10,14 @@ from saltlite.core.targets import MinionFacts, Target, matches
 from saltlite.errors import TargetError
 
 
-def groups_of(ctx: MinionContext, pillar: Mapping[str, Any]) -> list[str]:
+def groups_of(ctx: MinionContext, pillar: Mapping[str, object]) -> list[str]:
     """The names of the groups that the minion of this context is in."""
     groups: Mapping[str, Any] = ctx.config.extra.get("nodegroups") or {}
     facts = MinionFacts(ctx.config.identity.id, ctx.grains, pillar)
     return [name for name in groups if _is_in(name, facts, groups)]
 
 
-def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, Any]) -> bool:
+def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, object]) -> bool:
     try:
         return matches(Target(name, "nodegroup"), facts, nodegroups=groups)
     except TargetError:
@@ -25,7 +25,7 @@ def _is_in(name: str, facts: MinionFacts, groups: Mapping[str, Any]) -> bool:
 
 
 def ext_pillar(
-    ctx: MinionContext, pillar: Mapping[str, Any], pillar_name: str | None = None
+    ctx: MinionContext, pillar: Mapping[str, object], pillar_name: str | None = None
 ) -> Mapping[str, Any]:
     """The nodegroups of a minion."""
     return {pillar_name or "nodegroups": groups_of(ctx, pillar)}

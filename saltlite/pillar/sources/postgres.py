@@ -35,7 +35,7 @@ _PLACEHOLDER = regex(r"%(.)", re.DOTALL)
 
 
 def ext_pillar(
-    ctx: MinionContext, _pillar: Mapping[str, Any], *args: Any, **kwargs: Any
+    ctx: MinionContext, _pillar: Mapping[str, object], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
     """What queries of a PostgreSQL server give."""
     options = ctx.config.extra.get("postgres")
@@ -58,7 +58,7 @@ def ext_pillar(
     return ask(fetch, queries(args, kwargs))
 
 
-def _build_environ(options: Mapping[str, Any]) -> dict[str, str]:
+def _build_environ(options: Mapping[str, object]) -> dict[str, str]:
     return {
         "PGHOST": str(options.get("host") or "localhost"),
         "PGPORT": str(options.get("port") or 5432),
@@ -98,7 +98,7 @@ def _parse_answer(output: str) -> QueryResult:
     return QueryResult(names, [[_as_plain(value) for _name, value in row] for row in rows])
 
 
-def _as_plain(value: Any) -> Any:
+def _as_plain(value: object) -> Any:
     if isinstance(value, _Pairs):
         return {name: _as_plain(one) for name, one in value}
     return [_as_plain(one) for one in value] if isinstance(value, list) else value

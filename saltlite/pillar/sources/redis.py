@@ -33,7 +33,7 @@ READ = {
 
 def ext_pillar(
     ctx: MinionContext,
-    _pillar: Mapping[str, Any],
+    _pillar: Mapping[str, object],
     function: str,
     *,
     pillar_key: str | None = None,
@@ -116,7 +116,7 @@ class RedisServer:
 
 
 @contextlib.contextmanager
-def _connect(options: Mapping[str, Any]) -> Iterator[RedisServer]:
+def _connect(options: Mapping[str, object]) -> Iterator[RedisServer]:
     with _open_socket(options) as connection, connection.makefile("rb") as replies:
         server = RedisServer(connection, replies)
         if options.get("redis.password"):

@@ -20,7 +20,7 @@ TIMEOUT_S = 5.0
 
 
 def ext_pillar(
-    ctx: MinionContext, _pillar: Mapping[str, Any], *args: Any, **kwargs: Any
+    ctx: MinionContext, _pillar: Mapping[str, object], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
     """What queries of an SQLite file give."""
     options = ctx.config.extra.get("sqlite3")

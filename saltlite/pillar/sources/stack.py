@@ -28,7 +28,7 @@ STRATEGIES = ("merge-last", "merge-first", "overwrite", "remove")
 
 
 def ext_pillar(
-    ctx: MinionContext, pillar: Mapping[str, Any], *args: Any, **kwargs: Any
+    ctx: MinionContext, pillar: Mapping[str, object], *args: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
     """The pillar of a stack of configuration files."""
     configs = [str(each) for each in args]
@@ -41,7 +41,7 @@ def ext_pillar(
 
 
 def _choose_lists(
-    ctx: MinionContext, pillar: Mapping[str, Any], name: str, choices: Any
+    ctx: MinionContext, pillar: Mapping[str, object], name: str, choices: object
 ) -> list[str]:
     """``grains:os: {Debian: stack.cfg}``: the lists for the value that is there."""
     kind, _, key = name.partition(":")
@@ -60,7 +60,7 @@ def _choose_lists(
 
 
 def _apply_stack(
-    ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: dict[str, Any]
+    ctx: MinionContext, pillar: Mapping[str, object], config: str, stack: dict[str, Any]
 ) -> dict[str, Any]:
     for path in _list_files(ctx, pillar, config, stack):
         text = _render_file(ctx, pillar, path, stack)
@@ -75,7 +75,7 @@ def _apply_stack(
 
 
 def _list_files(
-    ctx: MinionContext, pillar: Mapping[str, Any], config: str, stack: Mapping[str, Any]
+    ctx: MinionContext, pillar: Mapping[str, object], config: str, stack: Mapping[str, object]
 ) -> Iterator[str]:
     if not os.path.isfile(config):
         log.warning("stack: there is no %s", config)
@@ -87,7 +87,7 @@ def _list_files(
 
 
 def _render_file(
-    ctx: MinionContext, pillar: Mapping[str, Any], path: str, stack: Mapping[str, Any]
+    ctx: MinionContext, pillar: Mapping[str, object], path: str, stack: Mapping[str, object]
 ) -> str:
     text = (ctx.host.read_bytes(path) or b"").decode("utf-8", "replace")
     names = {
@@ -101,7 +101,7 @@ def _render_file(
     return render_template(text, "jinja", ctx, context=names, path=path)
 
 
-def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
     """One map on another, as ``__`` in ``over`` says.
 
     Raises:
@@ -143,13 +143,13 @@ def _join_lists(under: list[Any], over: list[Any], how: str) -> list[Any]:
     return [*over, *under] if how == "merge-first" else [*under, *over]
 
 
-def _check_strategy(word: Any) -> str:
+def _check_strategy(word: object) -> str:
     if word not in STRATEGIES:
         raise ExternalFailed(f"{HOW}: {word} is none of {', '.join(STRATEGIES)}")
     return str(word)
 
 
-def _drop_strategies(value: Any) -> Any:
+def _drop_strategies(value: object) -> Any:
     """A value without words about joining."""
     if isinstance(value, Mapping):
         return {key: _drop_strategies(item) for key, item in value.items() if key != HOW}

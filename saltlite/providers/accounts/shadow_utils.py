@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from saltlite.providers.accounts.plans import NewGroup, NewUser
 
@@ -86,7 +85,7 @@ def change_user(flags: list[str], name: str, root: str | None) -> list[str]:
     return ["usermod", *_root_words("-R", root), *flags, name]
 
 
-def change_gid(name: str, gid: Any, *, non_unique: bool, root: str | None) -> list[str]:
+def change_gid(name: str, gid: object, *, non_unique: bool, root: str | None) -> list[str]:
     """``groupmod -g``."""
     flags = ["-o"] * bool(non_unique)
     return ["groupmod", *_root_words("-R", root), *flags, "-g", str(gid), name]
@@ -97,7 +96,7 @@ def set_members(group: str, members: str, root: str | None) -> list[str]:
     return ["gpasswd", *_root_words("--root", root), "--members", members, group]
 
 
-def change_age(what: str, value: Any, name: str, root: str | None) -> list[str]:
+def change_age(what: str, value: object, name: str, root: str | None) -> list[str]:
     """``chage``; ``what`` is ``maxdays``, ``mindays``, ``inactdays``, ``warndays``, ``date`` ..."""
     return ["chage", *_root_words("-R", root), _AGE_FLAGS[what], str(value), name]
 

@@ -126,7 +126,7 @@ def show_value(key: str, value: Any) -> Any:
     return sorted(value) if key == "Env" and value else value
 
 
-def _plain_form(key: str, value: Any) -> Any:
+def _plain_form(key: str, value: object) -> Any:
     """Return a value so that equal ones of different spelling are equal."""
     if key == "StopTimeout":
         return value
@@ -217,7 +217,7 @@ def _compare_endpoint(old: Facts | None, new: Facts | None, drop: set[str]) -> d
     return found
 
 
-def _change_of(old: Any, new: Any) -> dict[str, Any]:
+def _change_of(old: object, new: object) -> dict[str, Any]:
     return {"old": old, "new": new}
 
 

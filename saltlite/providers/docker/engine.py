@@ -58,7 +58,7 @@ class Engine:
         """Return the JSON that a look at ``path`` gives; raises EngineError."""
         return self._ask_json("GET", path, query, None)
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> Any:
+    def post(self, path: str, body: Mapping[str, object] | None = None, **query: Any) -> Any:
         """Return the JSON that an action gives, ``None`` for none; raises EngineError."""
         return self._ask_json("POST", path, query, body)
 
@@ -70,7 +70,7 @@ class Engine:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
         **query: Any,
     ) -> bytes:
@@ -98,8 +98,8 @@ class Engine:
         self,
         method: str,
         path: str,
-        query: Mapping[str, Any],
-        body: Mapping[str, Any] | None,
+        query: Mapping[str, object],
+        body: Mapping[str, object] | None,
         more: Mapping[str, str],
     ) -> tuple[int, bytes]:
         given = {name: _query_word(value) for name, value in query.items() if value is not None}
@@ -170,7 +170,7 @@ def in_order(data: bytes) -> str:
     return b"".join(pieces).decode(errors="replace")
 
 
-def failure_of(lines: Sequence[Mapping[str, Any]]) -> str | None:
+def failure_of(lines: Sequence[Mapping[str, object]]) -> str | None:
     """Return the error in what an action told, if there is one."""
     return next((str(line["error"]) for line in lines if line.get("error")), None)
 
@@ -200,7 +200,7 @@ def _error_message(data: bytes) -> str:
         return data[:500].decode(errors="replace").strip()
 
 
-def _query_word(value: Any) -> str:
+def _query_word(value: object) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return json.dumps(value) if isinstance(value, dict) else str(value)

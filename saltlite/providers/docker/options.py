@@ -22,7 +22,7 @@ _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)b?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     return str(value)
 
 
@@ -30,22 +30,22 @@ def _to_words(value: Any) -> list[str]:
     return shlex.split(value) if isinstance(value, str) else [str(one) for one in value]
 
 
-def to_list(value: Any) -> list[Any]:
+def to_list(value: object) -> list[Any]:
     """A list, or text with commas, as a list."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _to_texts(value: Any) -> list[str]:
+def _to_texts(value: object) -> list[str]:
     return [str(one) for one in to_list(value)]
 
 
-def _to_value(value: Any) -> str:
+def _to_value(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def to_map(value: Any) -> dict[str, str]:
+def to_map(value: object) -> dict[str, str]:
     """Names and values from a map, a list of maps or of ``name=value``, or text with commas."""
     if isinstance(value, Mapping):
         return {str(name): _to_value(one) for name, one in value.items()}
@@ -56,11 +56,11 @@ def to_map(value: Any) -> dict[str, str]:
     return found
 
 
-def _to_environment(value: Any) -> list[str]:
+def _to_environment(value: object) -> list[str]:
     return [f"{name}={text}" for name, text in to_map(value).items()]
 
 
-def _to_hosts(value: Any) -> list[str]:
+def _to_hosts(value: object) -> list[str]:
     if isinstance(value, Mapping):
         return [f"{name}:{address}" for name, address in value.items()]
     found: list[str] = []
@@ -69,7 +69,7 @@ def _to_hosts(value: Any) -> list[str]:
     return found
 
 
-def _parse_size(value: Any) -> int:
+def _parse_size(value: object) -> int:
     match = _SIZE.fullmatch(str(value).strip())
     if str(value).strip() == "-1":
         return -1
@@ -78,7 +78,7 @@ def _parse_size(value: Any) -> int:
     return int(float(match[1]) * _UNITS[match[2].lower()])
 
 
-def port(value: Any) -> str:
+def port(value: object) -> str:
     """A port as the API names it: ``80/tcp``."""
     number, _, protocol = str(value).partition("/")
     if not number.isascii() or not number.isdigit() or not 0 < int(number) < 65536:
@@ -88,11 +88,11 @@ def port(value: Any) -> str:
     return f"{number}/{protocol or 'tcp'}"
 
 
-def _to_exposed(value: Any) -> dict[str, dict[str, Any]]:
+def _to_exposed(value: object) -> dict[str, dict[str, Any]]:
     return {port(one): {} for one in to_list(value)}
 
 
-def _to_bindings(value: Any) -> dict[str, list[dict[str, str]]]:
+def _to_bindings(value: object) -> dict[str, list[dict[str, str]]]:
     found: dict[str, list[dict[str, str]]] = {}
     for one in to_list(value):
         text, _, protocol = str(one).partition("/")
@@ -103,11 +103,11 @@ def _to_bindings(value: Any) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def _to_volumes(value: Any) -> dict[str, dict[str, Any]]:
+def _to_volumes(value: object) -> dict[str, dict[str, Any]]:
     return {path: {} for path in _to_texts(value)}
 
 
-def _to_restart(value: Any) -> dict[str, Any]:
+def _to_restart(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     name, _, count = str(value).partition(":")
@@ -116,7 +116,7 @@ def _to_restart(value: Any) -> dict[str, Any]:
     return {"Name": name, "MaximumRetryCount": int(count or 0)}
 
 
-def _to_devices(value: Any) -> list[dict[str, str]]:
+def _to_devices(value: object) -> list[dict[str, str]]:
     found = []
     for one in _to_texts(value):
         outer, _, rest = one.partition(":")
@@ -131,7 +131,7 @@ def _to_devices(value: Any) -> list[dict[str, str]]:
     return found
 
 
-def _to_ulimits(value: Any) -> list[dict[str, Any]]:
+def _to_ulimits(value: object) -> list[dict[str, Any]]:
     found = []
     for one in _to_texts(value):
         name, _, limits = one.partition("=")
@@ -143,15 +143,15 @@ def _to_ulimits(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _to_rates(value: Any) -> list[dict[str, Any]]:
+def _to_rates(value: object) -> list[dict[str, Any]]:
     return [{"Path": path, "Rate": _parse_size(rate)} for path, rate in _to_pairs(value)]
 
 
-def _to_weights(value: Any) -> list[dict[str, Any]]:
+def _to_weights(value: object) -> list[dict[str, Any]]:
     return [{"Path": path, "Weight": int(weight)} for path, weight in _to_pairs(value)]
 
 
-def _to_pairs(value: Any) -> list[tuple[str, str]]:
+def _to_pairs(value: object) -> list[tuple[str, str]]:
     found = []
     for one in _to_texts(value):
         path, _, amount = one.rpartition(":")
@@ -265,7 +265,7 @@ _GATEWAY = "host-gateway"
 
 def container(
     image: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     ignore_collisions: bool = False,
     validate_ip_addrs: bool = True,
@@ -298,13 +298,13 @@ def container(
     return {"Image": image, **config, "HostConfig": host}
 
 
-def refuse_raw(skip_translate: Any) -> None:
+def refuse_raw(skip_translate: object) -> None:
     """Refuse values in the form of docker-py; raises UsageError."""
     if skip_translate:
         raise UsageError("skip_translate: values in the form of docker-py are not taken here")
 
 
-def _name_options(options: Mapping[str, Any], ignore_collisions: bool) -> dict[str, Any]:
+def _name_options(options: Mapping[str, object], ignore_collisions: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in options.items():
         name = ALIASES.get(given, given)
@@ -343,7 +343,7 @@ def _check_subnet(option: str, subnet: str) -> None:
         raise UsageError(f"{option}: '{subnet}' is not a valid subnet") from error
 
 
-def _convert_option(name: str, convert: Convert, value: Any) -> Any:
+def _convert_option(name: str, convert: Convert, value: object) -> Any:
     try:
         return convert(value)
     except (ValueError, TypeError) as error:
@@ -373,7 +373,7 @@ _POOL = {"subnet": "Subnet", "gateway": "Gateway", "iprange": "IPRange"}
 
 
 def network(
-    name: str, options: Mapping[str, Any], *, validate_ip_addrs: bool = True
+    name: str, options: Mapping[str, object], *, validate_ip_addrs: bool = True
 ) -> dict[str, Any]:
     """Return the body that makes a network; raises UsageError for what is not understood."""
     given = {
@@ -411,7 +411,7 @@ def _check_pool(pool: Mapping[str, Any]) -> None:
         _check_address("gateway", pool["Gateway"])
 
 
-def _build_pool(given: Mapping[str, Any]) -> dict[str, Any]:
+def _build_pool(given: Mapping[str, object]) -> dict[str, Any]:
     pool: dict[str, Any] = {
         word: str(given[key]) for key, word in _POOL.items() if given.get(key) is not None
     }
@@ -422,12 +422,12 @@ def _build_pool(given: Mapping[str, Any]) -> dict[str, Any]:
     return pool
 
 
-def endpoints(networks: Any) -> dict[str, dict[str, Any]]:
+def endpoints(networks: object) -> dict[str, dict[str, Any]]:
     """Return by names how a container is attached to networks; raises UsageError."""
     return {name: endpoint(given) for name, given in parse_networks(networks).items()}
 
 
-def parse_networks(networks: Any) -> dict[str, dict[str, Any]]:
+def parse_networks(networks: object) -> dict[str, dict[str, Any]]:
     """Return names and options of networks; raises UsageError.
 
     Accepts names with commas, a list of names and of maps, or a map.
@@ -448,7 +448,7 @@ def _join_maps(given: Any) -> dict[str, Any]:
     return {str(key): value for part in parts for key, value in part.items()}
 
 
-def endpoint(options: Mapping[str, Any]) -> dict[str, Any]:
+def endpoint(options: Mapping[str, object]) -> dict[str, Any]:
     """Return how a container is attached to a network; raises UsageError."""
     given = {key: value for key, value in options.items() if not key.startswith("__")}
     unknown = sorted(set(given) - {"ipv4_address", "ipv6_address", "aliases", "links"})

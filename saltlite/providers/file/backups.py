@@ -42,13 +42,13 @@ class Backups:
         copy(path, target, user=user)
         return target
 
-    def of(self, path: str, limit: Any = None) -> dict[int, dict[str, Any]]:
+    def of(self, path: str, limit: object = None) -> dict[int, dict[str, Any]]:
         """The copies of a file, newest first, numbered from 0; ``limit`` of them."""
         place = self._backup_folder(path)
         rows = self._list_rows(os.path.dirname(place), os.path.basename(place))
         return dict(enumerate(rows[: _parse_limit(limit)]))
 
-    def of_directory(self, path: str, limit: Any = None) -> dict[str, dict[int, dict[str, Any]]]:
+    def of_directory(self, path: str, limit: object = None) -> dict[str, dict[int, dict[str, Any]]]:
         """The copies of all files beside ``path``, or in it if it ends in ``/``."""
         folder = os.path.dirname(self._backup_folder(path, keep_end=True))
         names = {_original_name(name) for name in _list_names(folder)}

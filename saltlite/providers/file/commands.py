@@ -14,7 +14,7 @@ from saltlite.openat import SHARED, reach, reach_folder
 _SPECIAL = regex(r"([\[\](){}.*+?^$|\\])")
 
 
-def escape_sed(text: Any, escape_all: bool = False) -> str:
+def escape_sed(text: object, escape_all: bool = False) -> str:
     """Text for a place in a sed command, as Salt escapes it: also for a shell that is not there."""
     result = str(text)
     if escape_all:
@@ -53,7 +53,7 @@ def sed(
     before: str,
     after: str,
     limit: str,
-    backup: Any,
+    backup: object,
     options: str,
     flags: str,
     negate: bool,
@@ -75,7 +75,7 @@ def sed_finds(ctx: MinionContext, path: str, text: str, limit: str, flags: str) 
     return bool(done["stdout"] or done["stderr"])
 
 
-def grep(ctx: MinionContext, path: str, pattern: Any, opts: Sequence[Any]) -> dict[str, Any]:
+def grep(ctx: MinionContext, path: str, pattern: object, opts: Sequence[object]) -> dict[str, Any]:
     """Search files with grep; a pattern is never an option."""
     import glob
     import shlex

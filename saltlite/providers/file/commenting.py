@@ -18,7 +18,7 @@ def comment_file(
     regex: str,
     char: str,
     out: bool,
-    backup: Any,
+    backup: object,
     encoding: str = "utf-8",
 ) -> Any:
     """As ``comment_line``, for a file of any encoding."""

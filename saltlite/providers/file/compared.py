@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from saltlite.errors import FunctionError
 from saltlite.providers.file.hashes import file_hash
@@ -14,7 +13,7 @@ OBFUSCATED = "<Obfuscated Template>"
 
 
 def difference(
-    old: str, new: str, *, names: bool = True, show: Any = True, obfuscate: bool = False
+    old: str, new: str, *, names: bool = True, show: object = True, obfuscate: bool = False
 ) -> str:
     """What turns ``old`` into ``new``; empty for equal content.
 

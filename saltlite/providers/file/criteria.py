@@ -149,7 +149,7 @@ def by_age(value: str, now_s: float) -> Question:
     return lambda entry: entry.mtime <= moment
 
 
-def by_owner(value: Any, kind: str, id_of: Callable[[str], Any]) -> Question:
+def by_owner(value: object, kind: str, id_of: Callable[[str], Any]) -> Question:
     """Whether a file belongs to one of some users or groups (``kind``), by names or ids."""
     wanted = set()
     for name in str(value).replace(",", " ").split():

@@ -22,7 +22,7 @@ CHUNK_BYTES = 65536
 _HASH = regex(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,128}(?![0-9A-Za-z])")
 
 
-def file_hash(path: str, form: Any = "sha256", chunk_bytes: Any = CHUNK_BYTES) -> str:
+def file_hash(path: str, form: object = "sha256", chunk_bytes: Any = CHUNK_BYTES) -> str:
     """The hash of a file, read in pieces.
 
     Raises:
@@ -48,7 +48,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def parse_expected(text: Any) -> tuple[str, str]:
+def parse_expected(text: object) -> tuple[str, str]:
     """Hash type and hash of ``type=hash``, ``type:hash`` or a bare hash.
 
     Raises:
@@ -113,7 +113,7 @@ def from_expression(source_hash: str) -> dict[str, str]:
 
 
 def extract_hash(
-    lines: Iterable[str], hash_type: Any, file_name: str, source: str, source_hash_name: Any
+    lines: Iterable[str], hash_type: object, file_name: str, source: str, source_hash_name: object
 ) -> dict[str, str] | None:
     """The hash that a list of hashes has for a file, else its first one; ``None`` without any.
 

@@ -30,7 +30,7 @@ class Edit:
     indent: bool = True
 
 
-def check_mode(mode: Any, content: Any) -> str:
+def check_mode(mode: Any, content: object) -> str:
     """The mode in small letters.
 
     Raises:
@@ -93,7 +93,7 @@ def _find_matching(lines: Sequence[str], pattern: Any) -> list[int]:
     return [index for index, line in enumerate(lines) if pattern in line or compiled.search(line)]
 
 
-def _find_only(lines: Sequence[str], pattern: Any, name: str) -> int | None:
+def _find_only(lines: Sequence[str], pattern: object, name: str) -> int | None:
     """The one line that an anchor matches, ``None`` if it matches none."""
     found = _find_matching(lines, pattern)
     if len(found) > 1:

@@ -294,7 +294,7 @@ def _make_parents(file: File, target: str) -> None:
         raise FunctionError(error.strerror or str(error)) from error
 
 
-def _dir_mode(mode: Any) -> str | None:
+def _dir_mode(mode: object) -> str | None:
     """The mode of directories around a file: who may read or write it may enter them."""
     if mode is None:
         return None

@@ -19,7 +19,7 @@ from saltlite.openat import Held, Spot, reach
 UNCHANGED = -1
 
 
-def user_name(uid: Any, wanted: Any = None) -> Any:
+def user_name(uid: Any, wanted: object = None) -> Any:
     """The name of a user id, of several the ``wanted`` one; the id itself without one."""
     if isinstance(wanted, str) and user_id(wanted) == uid:
         return wanted
@@ -29,7 +29,7 @@ def user_name(uid: Any, wanted: Any = None) -> Any:
         return uid
 
 
-def group_name(gid: Any, wanted: Any = None) -> Any:
+def group_name(gid: Any, wanted: object = None) -> Any:
     """The name of a group id, of several the ``wanted`` one.
 
     The id itself without one, ``""`` for what is no number.
@@ -46,7 +46,7 @@ def group_name(gid: Any, wanted: Any = None) -> Any:
         return gid
 
 
-def user_id(user: Any) -> Any:
+def user_id(user: object) -> Any:
     """The id of a user name, ``""`` without one; ``None`` is who we are, a number itself."""
     if user is None:
         return os.geteuid()
@@ -58,7 +58,7 @@ def user_id(user: Any) -> Any:
         return ""
 
 
-def group_id(group: Any) -> Any:
+def group_id(group: object) -> Any:
     """The id of a group name, ``""`` without one; a number is itself."""
     if group is None:
         return ""
@@ -70,7 +70,7 @@ def group_id(group: Any) -> Any:
         return ""
 
 
-def ids(user: Any, group: Any) -> tuple[int, int, str]:
+def ids(user: object, group: object) -> tuple[int, int, str]:
     """User id, group id and Salt's complaint about names that nobody has.
 
     Without a name the id is ``UNCHANGED``.
@@ -85,7 +85,7 @@ def ids(user: Any, group: Any) -> tuple[int, int, str]:
     return int(uid), int(gid), complaint
 
 
-def chown(path: str, user: Any, group: Any, *, follow: bool) -> str | None:
+def chown(path: str, user: object, group: object, *, follow: bool) -> str | None:
     """Give a file away; ``None``, or Salt's complaint. A link to nowhere is itself given away.
 
     Raises:
@@ -102,7 +102,7 @@ def chown(path: str, user: Any, group: Any, *, follow: bool) -> str | None:
 
 
 @contextlib.contextmanager
-def hold_file(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
+def hold_file(path: str, *, follow: bool, user: object = None) -> Iterator[Held]:
     """A file by its descriptor, for whoever changes it; of a link to nowhere, the link.
 
     ``user`` is the name or the id of the user that it is declared to have.
@@ -119,7 +119,7 @@ def hold_file(path: str, *, follow: bool, user: Any = None) -> Iterator[Held]:
         raise FunctionError(f"Path not found: {path}") from None
 
 
-def reach_as(path: str, *, follow: bool, user: Any) -> Spot:
+def reach_as(path: str, *, follow: bool, user: object) -> Spot:
     """As :func:`saltlite.openat.reach`, for the name or id of a user; mostly none is looked up."""
     try:
         return reach(path, follow=follow)
@@ -130,12 +130,12 @@ def reach_as(path: str, *, follow: bool, user: Any) -> Spot:
         return reach(path, follow=follow, user=uid)
 
 
-def normalize_mode(mode: Any) -> str:
+def normalize_mode(mode: object) -> str:
     """A mode as Salt writes it: ``0644`` for ``644``, ``"0o644"`` and ``'0644'``."""
     return str(mode).strip("\"'").lstrip("0Oo").zfill(4)
 
 
-def mode_number(mode: Any) -> int:
+def mode_number(mode: object) -> int:
     """A mode as the system takes it.
 
     Raises:

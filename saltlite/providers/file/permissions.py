@@ -110,7 +110,7 @@ class _Check:
             else:
                 self._add_failure(f"Failed to change {part} to {value}")
 
-    def _give_to(self, user: Any, group: Any) -> None:
+    def _give_to(self, user: object, group: object) -> None:
         uid, gid, complaint = owners.ids(user, group)
         if complaint:
             self.comments.append(complaint)

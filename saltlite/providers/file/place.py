@@ -17,7 +17,7 @@ import functools
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
@@ -346,7 +346,7 @@ def require_text(path: str, data: bytes) -> None:
         raise UsageError(f"Cannot perform string replacements on a binary file: {path}")
 
 
-def keep_copy(path: str, ending: Any, link: str | None = None) -> None:
+def keep_copy(path: str, ending: object, link: str | None = None) -> None:
     """A copy beside the file; of a link, a link to the copy beside it as well."""
     if not ending:
         return

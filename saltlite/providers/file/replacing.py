@@ -58,7 +58,7 @@ class Replacement:
         return self
 
 
-def flags_of(flags: Any) -> int:
+def flags_of(flags: object) -> int:
     """``re`` flags from a number, a name or a list of names.
 
     Raises:
@@ -76,14 +76,14 @@ def flags_of(flags: Any) -> int:
     return sum({_parse_flag(flag) for flag in flags})
 
 
-def _parse_flag(name: Any) -> int:
+def _parse_flag(name: object) -> int:
     flag = FLAGS.get(str(name).upper())
     if flag is None:
         raise FunctionError(f"Invalid re flag given: {name}")
     return int(flag)
 
 
-def require_text(value: Any) -> str:
+def require_text(value: object) -> str:
     """A pattern, which must be text.
 
     Raises:

@@ -53,7 +53,7 @@ def is_of_web(source: str) -> bool:
 
 
 def choose_source(
-    ctx: MinionContext, source: Any, source_hash: Any, saltenv: Any
+    ctx: MinionContext, source: object, source_hash: object, saltenv: Any
 ) -> tuple[Any, Any]:
     """The first of several sources that is there, and its hash; a single one is not looked at.
 
@@ -101,8 +101,8 @@ def source_sum(
     ctx: MinionContext,
     file_name: str,
     source: str,
-    source_hash: Any,
-    source_hash_name: Any,
+    source_hash: object,
+    source_hash_name: object,
     saltenv: str,
     *,
     verify_ssl: bool = True,
@@ -130,7 +130,7 @@ def source_sum(
 
 
 def extract(
-    path: str, hash_type: Any, file_name: str, source: str, source_hash_name: Any
+    path: str, hash_type: object, file_name: str, source: str, source_hash_name: object
 ) -> dict[str, str] | None:
     """The hash that a file with hashes has for another file; raises OSError."""
     with open(path, encoding="utf-8", errors="replace") as lines:
@@ -141,12 +141,12 @@ def fetch_managed(
     ctx: MinionContext,
     name: str,
     source: Any,
-    source_hash: Any,
-    source_hash_name: Any,
+    source_hash: object,
+    source_hash_name: object,
     saltenv: str,
     *,
     template: Any = None,
-    context: Any = None,
+    context: object = None,
     defaults: Any = None,
     seen: Mapping[str, Any] | None = None,
     skip_verify: bool = False,
@@ -204,8 +204,8 @@ def _locate_hash(
     ctx: MinionContext,
     name: str,
     source: str,
-    source_hash: Any,
-    source_hash_name: Any,
+    source_hash: object,
+    source_hash_name: object,
     saltenv: str,
     skip_verify: bool,
     verify_ssl: bool,
@@ -261,8 +261,8 @@ def _render_source(
     source: str,
     template: str,
     saltenv: str,
-    context: Any,
-    defaults: Any,
+    context: object,
+    defaults: object,
 ) -> Managed:
     if not is_engine(template):
         return path, {}, f"Specified template format {template} is not supported"

@@ -60,7 +60,7 @@ _NAMED = frozenset({"pknock", "quota2", "recent"})
 """The matches with a ``--name``, which states call ``name_``."""
 
 
-def rule_text(options: Mapping[str, Any]) -> str:
+def rule_text(options: Mapping[str, object]) -> str:
     """The words of a rule as a shell would take them, from the options of a state.
 
     Raises:
@@ -134,14 +134,14 @@ def _dash_key(key: str) -> str:
     return f"-{key}" if len(key) == 1 else f"--{key}"
 
 
-def _option_word(name: str, value: Any) -> str:
+def _option_word(name: str, value: object) -> str:
     if value is None or value == "":
         return name
     text = str(value)
     return f"{name} {_quote_value(text) if ' ' in text else text}"
 
 
-def _negate_word(name: str, value: Any) -> str:
+def _negate_word(name: str, value: object) -> str:
     """``! name value`` for a value that begins with ``!`` or ``not``."""
     if value is None or value == "":
         return name
@@ -152,7 +152,7 @@ def _negate_word(name: str, value: Any) -> str:
     return f"{name} {text}"
 
 
-def _quote_value(value: Any) -> str:
+def _quote_value(value: object) -> str:
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

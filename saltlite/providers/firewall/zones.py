@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
@@ -68,7 +68,7 @@ def _zone_words(target: Target) -> list[str]:
     return [f"--zone={target.zone}"] if target.zone else []
 
 
-def forward(source: Any, dest: Any, protocol: str, address: str) -> str:
+def forward(source: object, dest: object, protocol: str, address: str) -> str:
     """A forwarded port as the program takes it."""
     return f"port={source}:proto={protocol}:toport={dest}:toaddr={address}"
 

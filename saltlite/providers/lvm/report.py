@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
@@ -145,7 +144,7 @@ def parse(text: str, columns: tuple[str, ...]) -> dict[str, dict[str, str]]:
     }
 
 
-def flags(name: str, given: Mapping[str, Any], known: tuple[str, ...]) -> list[str]:
+def flags(name: str, given: Mapping[str, object], known: tuple[str, ...]) -> list[str]:
     """Further options of a command.
 
     Raises:
@@ -162,7 +161,7 @@ def flags(name: str, given: Mapping[str, Any], known: tuple[str, ...]) -> list[s
     ]
 
 
-def sectors(size: Any) -> int:
+def sectors(size: object) -> int:
     """A size like ``10G`` or ``1.5t`` (without a unit MiB) in sectors of 512 bytes.
 
     Raises:
@@ -174,7 +173,7 @@ def sectors(size: Any) -> int:
     return math.ceil(float(match[1]) * SECTORS[match[2] or "m"])
 
 
-def names(devices: Any) -> list[str]:
+def names(devices: object) -> list[str]:
     """Devices as a list; a text has commas."""
     listed = devices if isinstance(devices, (list, tuple)) else str(devices or "").split(",")
     return [str(each) for each in listed if each]

@@ -92,7 +92,7 @@ def parse_swaps(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def mount_of(path: str, mounts: Mapping[str, Any]) -> str | None:
+def mount_of(path: str, mounts: Mapping[str, object]) -> str | None:
     """The place below which a path is."""
     path = os.path.realpath(path)
     while path not in mounts:

@@ -42,7 +42,7 @@ class MysqlServer:
     default_file: str | None = None
 
     @classmethod
-    def of(cls, ctx: MinionContext, given: Mapping[str, Any]) -> MysqlServer:
+    def of(cls, ctx: MinionContext, given: Mapping[str, object]) -> MysqlServer:
         """From ``connection_*`` arguments; what is missing is in the options ``mysql.*``."""
         known = {f"connection_{name}" for name in (*_OPTIONS, "default_file")}
         wrong = [name for name in given if name not in known and not name.startswith("__")]
@@ -122,11 +122,11 @@ def native_hash(password: str) -> str:
     return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
 
 
-def ident(name: Any) -> str:
+def ident(name: object) -> str:
     """A name as SQL has it."""
     return "`" + str(name).replace("`", "``") + "`"
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """A text as SQL has it."""
     return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import UsageError
@@ -44,7 +43,7 @@ def as_map(lines: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def want_settings(now: Sequence[str], given: Mapping[str, Any]) -> list[str]:
+def want_settings(now: Sequence[str], given: Mapping[str, object]) -> list[str]:
     """The lines as they are to be.
 
     Raises:
@@ -69,7 +68,7 @@ def want_settings(now: Sequence[str], given: Mapping[str, Any]) -> list[str]:
     return _setting_lines(found)
 
 
-def _yes_or_no(value: Any) -> str:
+def _yes_or_no(value: object) -> str:
     try:
         return "yes" if stanza.switch(value) == "on" else "no"
     except ValueError as error:

@@ -31,7 +31,7 @@ Check = Callable[[Any], str]
 Pairs = list[tuple[str, str]]
 
 
-def switch(value: Any) -> str:
+def switch(value: object) -> str:
     """``on`` or ``off``, of any word for it."""
     word = str(value).lower()
     if word not in (*ON, *OFF):
@@ -39,21 +39,21 @@ def switch(value: Any) -> str:
     return "on" if word in ON else "off"
 
 
-def _check_text(value: Any) -> str:
+def _check_text(value: object) -> str:
     text = str(value).strip()
     if not text or "\n" in text or "\0" in text or text.endswith("\\"):
         raise ValueError("one line of text")
     return text
 
 
-def _check_word(value: Any) -> str:
+def _check_word(value: object) -> str:
     text = _check_text(value)
     if text.split() != [text]:
         raise ValueError("one word")
     return text
 
 
-def _check_plain(value: Any) -> str:
+def _check_plain(value: object) -> str:
     """A word that a shell takes as it is."""
     text = str(value)
     if not re.fullmatch(r"[\w.:/%+-]+", text, re.ASCII):
@@ -61,7 +61,7 @@ def _check_plain(value: Any) -> str:
     return text
 
 
-def _check_name(value: Any) -> str:
+def _check_name(value: object) -> str:
     """The name of an interface; the kernel's are shorter than 16 bytes."""
     text = str(value)
     if not re.fullmatch(r"\w[\w.:@+-]{0,30}", text, re.ASCII):
@@ -76,7 +76,7 @@ def _check_integer(value: Any) -> str:
         raise ValueError("an integer") from None
 
 
-def _check_number(value: Any) -> str:
+def _check_number(value: object) -> str:
     try:
         float(str(value))
     except ValueError:
@@ -84,14 +84,14 @@ def _check_number(value: Any) -> str:
     return str(value)
 
 
-def _check_hardware(value: Any) -> str:
+def _check_hardware(value: object) -> str:
     if not re.fullmatch(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}", str(value)):
         raise ValueError("a hardware address, 00:11:22:33:44:55")
     return str(value)
 
 
 def _check_address(version: int) -> Check:
-    def check(value: Any) -> str:
+    def check(value: object) -> str:
         try:
             if ipaddress.ip_interface(str(value)).version == version:
                 return str(value)
@@ -105,7 +105,7 @@ def _check_address(version: int) -> Check:
 def _check_netmask(version: int) -> Check:
     network = ipaddress.IPv4Network if version == 4 else ipaddress.IPv6Network
 
-    def check(value: Any) -> str:
+    def check(value: object) -> str:
         try:
             network((0, str(value)))
         except ValueError:
@@ -115,7 +115,7 @@ def _check_netmask(version: int) -> Check:
     return check
 
 
-def _check_scope(value: Any) -> str:
+def _check_scope(value: object) -> str:
     if value not in ("global", "link", "host", "site"):
         raise ValueError("global|link|host|site")
     return str(value)
@@ -214,7 +214,7 @@ def of_declared(interface: str, kind: str, enabled: bool, options: Options) -> l
 
 
 def _build_stanza(
-    interface: str, family: str, method: Any, options: Options, more: Pairs
+    interface: str, family: str, method: object, options: Options, more: Pairs
 ) -> list[str]:
     prefix = "ipv6" if family == "inet6" else ""
     if method not in METHODS[family]:
@@ -295,7 +295,7 @@ def _of_bond(interface: str, options: Options) -> Pairs:
     return [(f"bond-{name}", value) for name, value in found.items()]
 
 
-def _bonding_mode(interface: str, given: Any) -> int:
+def _bonding_mode(interface: str, given: object) -> int:
     numbers = [str(number) for number in range(len(MODES))]
     for known in (MODES, numbers):
         if str(given) in known:
@@ -322,14 +322,14 @@ def _join_names(interface: str, kind: str, options: Options, name: str) -> str:
     return " ".join(_check_value(interface, name, each, _check_word) for each in words)
 
 
-def _check_value(interface: str, name: str, value: Any, check: Check) -> str:
+def _check_value(interface: str, name: str, value: object, check: Check) -> str:
     try:
         return check(value)
     except ValueError as error:
         raise _wrong_value(interface, name, value, str(error)) from None
 
 
-def _wrong_value(interface: str, name: str, value: Any, allowed: str) -> UsageError:
+def _wrong_value(interface: str, name: str, value: object, allowed: str) -> UsageError:
     if name == "type":
         return UsageError(
             f"Invalid option -- Interface: {interface}, Option: {value}, Expected: [{allowed}]"
@@ -339,7 +339,7 @@ def _wrong_value(interface: str, name: str, value: Any, allowed: str) -> UsageEr
     return UsageError(f"Invalid option -- {said}")
 
 
-def routes_of(interface: str, routes: Any) -> list[Route]:
+def routes_of(interface: str, routes: object) -> list[Route]:
     """Declared routes; raises UsageError."""
     _check_value(str(interface), "name", interface, _check_name)
     if not isinstance(routes, (list, tuple)):
@@ -350,7 +350,7 @@ def routes_of(interface: str, routes: Any) -> list[Route]:
     return [_build_route(interface, each) for each in routes]
 
 
-def _build_route(interface: str, given: Any) -> Route:
+def _build_route(interface: str, given: object) -> Route:
     if not isinstance(given, Mapping) or not given.get("ipaddr"):
         raise UsageError(f"Invalid option -- Route interface: {interface}: a route has no ipaddr")
 

@@ -52,16 +52,16 @@ class Packages(Protocol):
     def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """The installed packages; with ``removed`` those of which only configuration is left."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The version that would be installed of each name, ``""`` for none."""
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """All versions there are of each name (globs are possible), newest first."""
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """The packages that an upgrade would change, and their new versions."""
 
-    def refresh(self, options: Mapping[str, Any]) -> Any:
+    def refresh(self, options: Mapping[str, object]) -> Any:
         """Get the lists of packages anew; Salt's answer for this package manager."""
 
     def change(self, change: Change) -> list[str]:
@@ -89,10 +89,10 @@ class Holding(Protocol):
     def list_held(self) -> list[str]:
         """The packages that are held."""
 
-    def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Hold them; Salt's answer for each."""
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Let them go; Salt's answer for each."""
 
 
@@ -108,10 +108,10 @@ class Opening(Protocol):
 class Repositories(Protocol):
     """Can show where packages come from."""
 
-    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
         """All of them, by the name that this package manager gives them."""
 
-    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def get_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """One of them, ``{}`` for none."""
 
 
@@ -119,13 +119,13 @@ class Repositories(Protocol):
 class Configuring(Repositories, Protocol):
     """Can change where packages come from, too."""
 
-    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+    def check_repo(self, repo: str, options: Mapping[str, object]) -> None:
         """Raise FunctionError if ``mod_repo`` would not do it."""
 
-    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def mod_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Make or change one; what it is then."""
 
-    def del_repo(self, repo: str, options: Mapping[str, Any]) -> Any:
+    def del_repo(self, repo: str, options: Mapping[str, object]) -> Any:
         """Remove one; Salt's sentence about it."""
 
 
@@ -139,7 +139,7 @@ class Describing(Protocol):
     def owners(self, paths: Sequence[str]) -> dict[str, str]:
         """The package each path belongs to, ``""`` for none."""
 
-    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def info(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Details of installed packages, by Salt's names."""
 
     def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:

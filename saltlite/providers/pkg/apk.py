@@ -40,23 +40,23 @@ class Apk:
             return {}
         return parse_packages(output(self.ctx, ["apk", "info", "-v"]))
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The newest version in the repositories."""
         offered = self.list_offered(names, options) if names else {}
         return {name: offered.get(name, [""])[0] for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """The versions in apk's policy, newest first."""
         return parse_policy(output(self.ctx, ["apk", "policy", *names]))
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """What a simulated upgrade would change."""
         done = ask(self.ctx, ["apk", "upgrade", "-s"])
         if done.exit_code != 0:
             raise FunctionError(complaint(done)[0])
         return parse_upgrades(done.stdout)
 
-    def refresh(self, options: Mapping[str, Any]) -> bool:
+    def refresh(self, options: Mapping[str, object]) -> bool:
         """Get the lists; whether that succeeded."""
         return ask(self.ctx, ["apk", "update"]).exit_code == 0
 
@@ -99,7 +99,7 @@ class Apk:
         """As ``apk info -W`` knows."""
         return {path: parse_owner(output(self.ctx, ["apk", "info", "-W", path])) for path in paths}
 
-    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def info(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Name and version of installed packages."""
         there = self.list_installed()
         return {
@@ -115,11 +115,11 @@ class Apk:
             for name, versions in self.list_offered(names, {}).items()
         }
 
-    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
         """The addresses in apk's file."""
         return parse_repositories(self.ctx.host.read_text(REPOSITORIES) or "")
 
-    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def get_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """One of them."""
         return dict(self.list_repos(options).get(repo, {}))
 

@@ -68,7 +68,7 @@ class Apt:
             chosen = [one for one in packages if one.state in there or one.state.startswith("trig")]
         return dpkg.by_name(chosen, self._native_architecture())
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The candidates of apt's policy; ``fromrepo`` is a release."""
         release = options.get("fromrepo") or options.get("repo")
         target = ["-o", f"APT::Default-Release={release}"] if release else []
@@ -78,7 +78,7 @@ class Apt:
         found = parse_policy(text)
         return {name: found.get(name, "") for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """The versions in apt's lists and in dpkg's; all packages without names."""
         globs = not names or any(set(name) & set("*?[") for name in names)
         argv = ["apt-cache", "dump"] if globs else ["apt-cache", "show", *names]
@@ -89,7 +89,7 @@ class Apt:
                 known += [version] if version not in known else []
         return {name: newest_first(versions) for name, versions in found.items()}
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """What a simulated upgrade would configure."""
         argv = ["apt-get", "--just-print"]
         release = options.get("fromrepo")
@@ -214,11 +214,11 @@ class Apt:
             for name, state in (line.split(" ") for line in lines)
         }
 
-    def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Hold packages, also some that are not installed."""
         return {name: self._set_held_state(name, "hold") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Let packages go that are held."""
         return {name: self._set_held_state(name, "install") for name in names}
 
@@ -261,7 +261,7 @@ class Apt:
         """As ``dpkg -S`` knows."""
         return {path: dpkg.parse_owner(output(self.ctx, ["dpkg", "-S", path])) for path in paths}
 
-    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def info(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Details of installed packages.
 
         Raises:
@@ -315,19 +315,19 @@ class Apt:
 
     # repositories
 
-    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
         """The sources of packages, by their addresses."""
         return apt_repos.list_repos(self.ctx)
 
-    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def get_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """One source, found by type, address and distribution of its line."""
         return apt_repos.get_repo(self.ctx, repo)
 
-    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+    def check_repo(self, repo: str, options: Mapping[str, object]) -> None:
         """Raise FunctionError for a line that is no source."""
         apt_repos.plan_repo(self.ctx, repo, options)
 
-    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def mod_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Make or change a source."""
         changed = apt_repos.mod_repo(self.ctx, repo, options)
         if truth(options.get("consolidate")):
@@ -336,7 +336,7 @@ class Apt:
             self.refresh({})
         return changed
 
-    def del_repo(self, repo: str, options: Mapping[str, Any]) -> str:
+    def del_repo(self, repo: str, options: Mapping[str, object]) -> str:
         """Remove a source, or the components of it that the line names."""
         said = apt_repos.del_repo(self.ctx, repo)
         if truth(options.get("refresh", True)):
@@ -355,7 +355,7 @@ def target_word(wanted: PackageRequest) -> str:
     return wanted.name if wanted.version is None else f"{wanted.name}={wanted.version}"
 
 
-def install_flags(options: Mapping[str, Any]) -> list[str]:
+def install_flags(options: Mapping[str, object]) -> list[str]:
     """The options of apt-get before its command, in Salt's order."""
     flags = ["--allow-downgrades"] if truth(options.get("force_yes")) else []
     flags += NEW_CONFIGURATION if truth(options.get("force_conf_new")) else KEEP_CONFIGURATION
@@ -369,7 +369,7 @@ def install_flags(options: Mapping[str, Any]) -> list[str]:
     return [*flags, "-t", str(release)] if release else flags
 
 
-def upgrade_argv(options: Mapping[str, Any], names: Sequence[str] = ()) -> list[str]:
+def upgrade_argv(options: Mapping[str, object], names: Sequence[str] = ()) -> list[str]:
     """The command of ``pkg.upgrade``: of everything, or of some installed packages."""
     argv = ["apt-get", "-q", "-y"]
     argv += NEW_CONFIGURATION if truth(options.get("force_conf_new")) else KEEP_CONFIGURATION

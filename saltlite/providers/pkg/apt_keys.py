@@ -90,7 +90,7 @@ def add(
     raise TypeError("add_repo_key() takes at least 1 argument (0 given)")
 
 
-def ring_of(ctx: MinionContext, line: str, options: Mapping[str, Any]) -> str | None:
+def ring_of(ctx: MinionContext, line: str, options: Mapping[str, object]) -> str | None:
     """The file for the keys of a source, ``None`` for apt's own key ring.
 
     Raises:

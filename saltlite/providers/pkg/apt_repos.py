@@ -58,7 +58,7 @@ def get_repo(ctx: MinionContext, repo: str) -> dict[str, Any]:
 
 
 def plan_repo(
-    ctx: MinionContext, repo: str, options: Mapping[str, Any]
+    ctx: MinionContext, repo: str, options: Mapping[str, object]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a source is (``{}`` for none), and what :func:`mod_repo` would make of it.
 
@@ -75,7 +75,7 @@ def plan_repo(
     return chosen.as_map(), (changed if _are_different(chosen, changed) else chosen).as_map()
 
 
-def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
     """Make or change a source; ``{repo: what it is}``."""
     wanted = _wanted_entry(repo, options)
     with textfile.hold_name(ctx, SOURCES):
@@ -95,7 +95,7 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, Any]) -> dict[
 
 
 def _put_entry(
-    ctx: MinionContext, wanted: AptSource, repo: str, options: Mapping[str, Any]
+    ctx: MinionContext, wanted: AptSource, repo: str, options: Mapping[str, object]
 ) -> AptSource:
     there = [one for one in entries(ctx) if one.same_place(wanted)]
     file = options.get("file")
@@ -121,7 +121,7 @@ def _choose_entry(
     return next(iter(here or elsewhere), None)
 
 
-def _wanted_entry(repo: str, options: Mapping[str, Any]) -> AptSource:
+def _wanted_entry(repo: str, options: Mapping[str, object]) -> AptSource:
     if repo.startswith("ppa:"):
         raise FunctionError(f'cannot parse "ppa:" style repo definitions: {repo}')
     entry = apt_sources.parse_line(repo)
@@ -146,21 +146,21 @@ def _wanted_entry(repo: str, options: Mapping[str, Any]) -> AptSource:
     )
 
 
-def words_as_text(value: Any) -> list[str]:
+def words_as_text(value: object) -> list[str]:
     """A comment, or a list of them, as it is."""
     if value is None:
         return []
     return [str(one) for one in value] if isinstance(value, (list, tuple)) else [str(value)]
 
 
-def _is_disabled(now: bool, options: Mapping[str, Any]) -> bool:
+def _is_disabled(now: bool, options: Mapping[str, object]) -> bool:
     if "disabled" in options:
         return truth(options["disabled"])
     return not truth(options["enabled"]) if "enabled" in options else now
 
 
 def _merge_entry(
-    there: AptSource, wanted: AptSource, repo: str, options: Mapping[str, Any]
+    there: AptSource, wanted: AptSource, repo: str, options: Mapping[str, object]
 ) -> AptSource:
     """What is there, with what was asked for on top. A comment that nobody mentions stays."""
     return replace(

@@ -40,7 +40,7 @@ _AVAILABLE = {"dnf": "--available", "yum": "available"}
 class Dnf(rpm.Rpm):
     """dnf or yum on this machine."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The newest version that the enabled repositories have, and that no lock excludes.
 
         ``update_holds`` tells of locks that will not be there then.
@@ -52,7 +52,7 @@ class Dnf(rpm.Rpm):
         return newest | self._find_kept_back(newest, options)
 
     def _find_kept_back(
-        self, newest: Mapping[str, str], options: Mapping[str, Any]
+        self, newest: Mapping[str, str], options: Mapping[str, object]
     ) -> dict[str, str]:
         """What an installation brings of those that are locked; dnf lists newer ones, too."""
         if (
@@ -72,12 +72,12 @@ class Dnf(rpm.Rpm):
             for name in names
         }
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """All versions in the enabled repositories, newest first."""
         return self._list_versions(["--showduplicates"], names, options)
 
     def _list_versions(
-        self, flags: Sequence[str], names: Sequence[str], options: Mapping[str, Any]
+        self, flags: Sequence[str], names: Sequence[str], options: Mapping[str, object]
     ) -> Versions:
         tool = self._find_tool()
         if tool == "yum" and truth(options.get("update_holds")):
@@ -85,7 +85,7 @@ class Dnf(rpm.Rpm):
         argv = [tool, "--quiet", "list", *flags, *repo_flags(options), _AVAILABLE[tool], *names]
         return parse_list(output(self.ctx, argv), self.architecture())
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """What there are newer versions of, that no lock excludes."""
         done = ask(self.ctx, [self._find_tool(), "--quiet", "check-update", *repo_flags(options)])
         if done.exit_code not in (0, UPDATES_THERE):
@@ -93,7 +93,7 @@ class Dnf(rpm.Rpm):
         listed = parse_list(done.stdout, self.architecture())
         return {name: versions[0] for name, versions in listed.items()}
 
-    def refresh(self, options: Mapping[str, Any]) -> bool:
+    def refresh(self, options: Mapping[str, object]) -> bool:
         """Throw the old lists away and, unless ``check_update`` is off, get new ones."""
         tool, flags = self._find_tool(), repo_flags(options)
         ask(self.ctx, [tool, "--quiet", "--assumeyes", "clean", "expire-cache", *flags])
@@ -144,11 +144,11 @@ class Dnf(rpm.Rpm):
             raise FunctionUnavailable("pkg.list_holds", reason)
         return done.stdout
 
-    def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Lock versions; needs the plug-in ``versionlock``."""
         return {name: self._run_lock(name, "add") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Unlock versions."""
         return {name: self._run_lock(name, "delete") for name in names}
 
@@ -169,7 +169,7 @@ class Dnf(rpm.Rpm):
         changes = {"new": "hold", "old": ""} if adding else {"new": "", "old": "hold"}
         return answer | {"changes": changes, "comment": f"Package {name} is {said}."}
 
-    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
         """The repositories of all files, with the file of each."""
         repos: dict[str, Any] = {}
         for directory in words(options.get("basedir")) or [REPOSITORIES]:
@@ -186,17 +186,17 @@ class Dnf(rpm.Rpm):
                 }
         return repos
 
-    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def get_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """One repository by its id."""
         found = dict(self.list_repos(options).get(repo, {}))
         found.pop("file", None)
         return found
 
-    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+    def check_repo(self, repo: str, options: Mapping[str, object]) -> None:
         """Raise UsageError if the repository would have no name or no address."""
         _check_repo(self.list_repos(options).get(repo), _given_options(options))
 
-    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def mod_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Make or change a repository; ``{file: {id: options}}``. An empty value takes one away.
 
         Raises:
@@ -205,7 +205,7 @@ class Dnf(rpm.Rpm):
         with textfile.hold_name(self.ctx, REPOSITORIES):
             return self._write_repo(repo, options)
 
-    def _write_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _write_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         given = _given_options(options)
         there = self.list_repos(options).get(repo)
         _check_repo(there, given)
@@ -222,12 +222,12 @@ class Dnf(rpm.Rpm):
         kept = {name: value for name, value in given.items() if values[name] is not None}
         return {path: {**shown, repo: {**shown[repo], **kept}}}
 
-    def del_repo(self, repo: str, options: Mapping[str, Any]) -> str:
+    def del_repo(self, repo: str, options: Mapping[str, object]) -> str:
         """Remove a repository, and its file if it was the only one there."""
         with textfile.hold_name(self.ctx, REPOSITORIES):
             return self._delete_repo(repo, options)
 
-    def _delete_repo(self, repo: str, options: Mapping[str, Any]) -> str:
+    def _delete_repo(self, repo: str, options: Mapping[str, object]) -> str:
         there = self.list_repos(options).get(repo)
         if there is None:
             places = words(options.get("basedir")) or [REPOSITORIES]
@@ -255,7 +255,7 @@ def _comment_options(comments: str | None) -> dict[str, str]:
     return {} if comments is None else {"comments": comments}
 
 
-def _given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def _given_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options of a repository among the keywords of ``mod_repo``."""
     given = {name: value for name, value in options.items() if name not in NOT_WRITTEN}
     if "disabled" in options:
@@ -263,7 +263,7 @@ def _given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _check_repo(there: Mapping[str, Any] | None, given: Mapping[str, Any]) -> None:
+def _check_repo(there: Mapping[str, object] | None, given: Mapping[str, object]) -> None:
     """Raise UsageError if a repository would have no name or no address."""
     sources = ("baseurl", "mirrorlist", "metalink")
     if there is None:
@@ -282,13 +282,13 @@ def _check_repo(there: Mapping[str, Any] | None, given: Mapping[str, Any]) -> No
             raise UsageError(f"Cannot delete {name} without specifying {other}")
 
 
-def upgrade_words(options: Mapping[str, Any]) -> list[str]:
+def upgrade_words(options: Mapping[str, object]) -> list[str]:
     """The command of an upgrade and what limits it."""
     security = ["--security"] if truth(options.get("security")) else []
     return ["upgrade-minimal" if truth(options.get("minimal")) else "upgrade", *security]
 
 
-def repo_flags(options: Mapping[str, Any]) -> list[str]:
+def repo_flags(options: Mapping[str, object]) -> list[str]:
     """Which repositories a command uses."""
     if options.get("fromrepo"):
         return ["--disablerepo=*", f"--enablerepo={','.join(words(options['fromrepo']))}"]
@@ -299,7 +299,7 @@ def repo_flags(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def flags_of(options: Mapping[str, Any], tool: str) -> list[str]:
+def flags_of(options: Mapping[str, object], tool: str) -> list[str]:
     """Flags of installations and upgrades with dnf or yum, in Salt's order."""
     flags = []
     if options.get("disableexcludes"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.names import truth
@@ -31,7 +31,7 @@ def serves(ctx: MinionContext, function: str) -> bool:
     return isinstance(provider(ctx), able[function])
 
 
-def lacking(ctx: MinionContext, options: Mapping[str, Any]) -> str:
+def lacking(ctx: MinionContext, options: Mapping[str, object]) -> str:
     """Why an installation cannot be as its keywords want it: one sentence, ``""`` if it can.
 
     What is a mere preference of one package manager (``install_recommends``, ``setopt`` …) means

@@ -6,7 +6,6 @@ Pure. A file is a list of sections; what is not changed keeps every byte.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 
 def parse(text: str) -> dict[str, dict[str, str]]:
@@ -60,7 +59,7 @@ def change(text: str, section: str, values: Mapping[str, str | None]) -> str:
     return _join_lines([*lines[: start + 1], *kept, *added, *blank, *lines[end:]])
 
 
-def format_value(value: Any) -> str | None:
+def format_value(value: object) -> str | None:
     """The value of an option as it is in a file, ``None`` if it is to be taken away."""
     if value is None or value == "":
         return None
@@ -70,14 +69,14 @@ def format_value(value: Any) -> str | None:
     return "\n ".join(str(line) for line in lines)  # a blank first: no line is a section
 
 
-def with_comments(text: str, section: str, comments: Any) -> str:
+def with_comments(text: str, section: str, comments: object) -> str:
     """A file with comments (a text or a list) at the end of one section, unless they are there."""
     for line in strip_comments(comments):
         text = _with_comment(text, section, line)
     return text
 
 
-def strip_comments(comments: Any) -> list[str]:
+def strip_comments(comments: object) -> list[str]:
     """Comments that were asked for as the lines they are, without their sign."""
     given = comments if isinstance(comments, (list, tuple)) else str(comments or "").splitlines()
     lines = (" ".join(str(each).split()) for each in given)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
@@ -17,12 +16,12 @@ Compare = Callable[[str, str], "int | None"]
 _CONDITION = regex(r"(<=|>=|!=|==|=|<|>)?\s*(\S+)$")
 
 
-def names_of(name: Any, pkgs: Any) -> list[str]:
+def names_of(name: object, pkgs: object) -> list[str]:
     """The names of ``pkgs`` if it is given, of ``name`` otherwise (parted by commas)."""
     return list(packages_of(pkgs) if pkgs else packages_of(name))
 
 
-def packages_of(given: Any) -> dict[str, str | None]:
+def packages_of(given: object) -> dict[str, str | None]:
     """Names and wanted versions of a text parted by commas, or a list of names and maps.
 
     Raises:
@@ -52,7 +51,7 @@ def packages_of(given: Any) -> dict[str, str | None]:
     return found
 
 
-def _parse_pairs(each: Any) -> Iterable[tuple[str, str | None]]:
+def _parse_pairs(each: object) -> Iterable[tuple[str, str | None]]:
     if isinstance(each, Mapping):
         for name, version in each.items():
             yield str(name), None if version in (None, "") else str(version)
@@ -60,7 +59,7 @@ def _parse_pairs(each: Any) -> Iterable[tuple[str, str | None]]:
         yield str(each), None
 
 
-def sources_of(sources: Any) -> dict[str, str]:
+def sources_of(sources: object) -> dict[str, str]:
     """Names and files of ``sources``: a list of maps of one entry each.
 
     Raises:
@@ -134,14 +133,14 @@ def changes(
     }
 
 
-def truth(value: Any) -> bool:
+def truth(value: object) -> bool:
     """Whether an option is on: also ``1``, ``"yes"``, ``"on"`` and ``"true"``."""
     if isinstance(value, str):
         return value.strip().lower() in ("true", "yes", "on", "1")
     return bool(value)
 
 
-def words(value: Any) -> list[str]:
+def words(value: object) -> list[str]:
     """An option that is a list or a text parted by commas, as a list."""
     if value is None:
         return []

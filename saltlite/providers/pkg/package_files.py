@@ -43,7 +43,7 @@ def list_downloaded(ctx: MinionContext, root: str | None = None) -> dict[str, An
 
 
 def changes(
-    before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]
+    before: Mapping[str, Mapping[str, object]], after: Mapping[str, Mapping[str, object]]
 ) -> dict[str, Any]:
     """The packages with other files in the cache than before, in Salt's form."""
     return {

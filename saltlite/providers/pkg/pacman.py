@@ -34,7 +34,7 @@ class Pacman:
             return {}
         return parse_pairs(output(self.ctx, ["pacman", "-Q"]))
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The version in the first repository that has it."""
         found = {}
         for name in names:
@@ -43,7 +43,7 @@ class Pacman:
             found[name] = known.get(name, [""])[0]
         return found
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """What the repositories have; there is one version of each."""
         found = parse_repositories(output(self.ctx, ["pacman", "-Sl"]))
         return {
@@ -52,7 +52,7 @@ class Pacman:
             if not names or any(fnmatch.fnmatch(name, glob) for glob in names)
         }
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """What ``pacman -Su`` would install."""
         argv = ["pacman", "-S", "-p", "-u", "--print-format", "%n %v"]
         done = ask(self.ctx, argv)
@@ -60,7 +60,7 @@ class Pacman:
             raise FunctionError(complaint(done)[0])
         return {name: versions[0] for name, versions in parse_pairs(done.stdout).items()}
 
-    def refresh(self, options: Mapping[str, Any]) -> dict[str, bool]:
+    def refresh(self, options: Mapping[str, object]) -> dict[str, bool]:
         """Get the lists: ``True`` for a repository that was got, ``False`` for an unchanged one."""
         done = ask(self.ctx, ["pacman", "-Sy"])
         if done.exit_code != 0:
@@ -101,7 +101,7 @@ class Pacman:
         """As ``pacman -Qqo`` knows."""
         return {path: output(self.ctx, ["pacman", "-Qqo", path]).strip() for path in paths}
 
-    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def info(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Details of installed packages, by pacman's names of fields."""
         return parse_info(output(self.ctx, ["pacman", "-Qi", *names]))
 

@@ -34,10 +34,10 @@ class Patches(Protocol):
     def list_patches(self) -> dict[str, Any]:
         """``{id: {"installed", "summary"}}``."""
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The packages that these patches would change, and their new versions."""
 
-    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
         """Install them, or with ``downloadonly`` get their files; complaints."""
 
 
@@ -58,7 +58,7 @@ def patches(ctx: MinionContext, function: str) -> Patches:
     raise FunctionUnavailable(f"pkg.{function}")
 
 
-def check(known: Mapping[str, Any], ids: Sequence[str]) -> None:
+def check(known: Mapping[str, object], ids: Sequence[str]) -> None:
     """Raise FunctionError if one of the patches is not known."""
     for each in ids:
         if each not in known:
@@ -85,7 +85,7 @@ class Advisories:
             raise FunctionError(complaint(done)[0])
         return done.stdout
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """Those of its packages that are installed in an older version."""
         from saltlite.providers.pkg import rpm
         from saltlite.providers.pkg.dnf import newest_first
@@ -104,7 +104,7 @@ class Advisories:
                 found[name] = newest_first([new, found.get(name, new)])[0]
         return found
 
-    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
         """An update that is limited to these advisories."""
         from saltlite.providers.pkg.dnf import BEST, flags_of, repo_flags
 
@@ -129,7 +129,7 @@ class ZypperPatches:
             raise FunctionError(f"Zypper command failure: {'; '.join(complaint(done))}")
         return parse_patches(done.stdout)
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """What a dry run would install or upgrade."""
         from saltlite.providers.pkg.zypper import ASK, FINE
 
@@ -137,7 +137,7 @@ class ZypperPatches:
         done = ask(self.ctx, argv)
         return parse_summary(done.stdout) if done.exit_code in FINE else {}
 
-    def install(self, ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
         """Install the patches, and what they need."""
         from saltlite.providers.pkg.zypper import ACT, FINE
 
@@ -146,7 +146,7 @@ class ZypperPatches:
         return [] if done.exit_code in FINE else complaint(done)
 
     @staticmethod
-    def _option_words(ids: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    def _option_words(ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
         from saltlite.providers.pkg.zypper import flags_of
 
         return ["install", *flags_of(options, False), *(f"patch:{each}" for each in ids)]

@@ -201,7 +201,7 @@ class Rpm:
             found[path] = lines[0] if lines else ""
         return found
 
-    def info(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def info(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Details of installed packages; ``attr`` names those wanted.
 
         Raises:

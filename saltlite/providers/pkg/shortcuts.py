@@ -41,7 +41,7 @@ class Shortcut(Protocol):
     def check(self) -> None:
         """Raise FunctionError if it could not be configured for want of a program."""
 
-    def make(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
         """Configure it; what it is then. Raises FunctionError."""
 
     def remove(self) -> str:
@@ -108,7 +108,7 @@ class Ppa:
     def check(self) -> None:
         """Nothing is needed: without Ubuntu's program it is done here."""
 
-    def make(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
         """By Ubuntu's own program; without it the source and its key are written here.
 
         ``keyid`` saves a question to Launchpad, ``keyserver`` is Ubuntu's, ``dist`` this release,
@@ -126,7 +126,7 @@ class Ppa:
             )
         return self.get()
 
-    def _write_source(self, options: Mapping[str, Any]) -> None:
+    def _write_source(self, options: Mapping[str, object]) -> None:
         dist = str(options.get("dist") or self.ctx.grains.get("oscodename") or "")
         place = f"/etc/apt/sources.list.d/{self.owner}-{self.name}-{dist}.list"
         ring = f"{apt_keys.KEYRINGS}/{self.owner}-{self.name}.gpg"
@@ -176,7 +176,7 @@ class Copr:
         if self.ctx.host.which("dnf") is None:
             raise CommandError(["dnf"], None, "dnf is not there")
 
-    def make(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
         """By the plug-in of dnf."""
         self.check()
         done = act(self.ctx, ["dnf", "copr", "enable", self.project, "-y"])

@@ -39,7 +39,7 @@ _OPTION = regex(r"^[a-z][a-z0-9-]*$")
 
 
 def find_altered(
-    ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]
+    ctx: MinionContext, names: Sequence[str], options: Mapping[str, object]
 ) -> dict[str, dict[str, Any]]:
     """The files that are not as they were installed; of all packages without names.
 
@@ -63,7 +63,7 @@ def find_altered(
 
 
 def _verify_command(
-    ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]
+    ctx: MinionContext, names: Sequence[str], options: Mapping[str, object]
 ) -> list[str]:
     from saltlite.providers.pkg.apt import Apt
 

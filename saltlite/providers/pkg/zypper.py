@@ -40,7 +40,7 @@ _BAD = regex(r"(?:Skipping repository|Repository) '(.*?)' (?:because|is invalid)
 class Zypper(rpm.Rpm):
     """zypper on this machine."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
         """The newest version in the repositories, none of what is locked.
 
         ``update_holds`` tells of locks that will not be there then.
@@ -49,21 +49,21 @@ class Zypper(rpm.Rpm):
         offered = self.list_offered(names, options) if names else {}
         return {name: "" if name in locked else offered.get(name, [""])[0] for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, Any]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
         """All versions in the repositories, newest first; names may be globs."""
         argv = [*ASK, "search", "--details", "--type", "package", "--match-exact"]
         for repo in words(options.get("fromrepo")):
             argv += ["--repo", repo]
         return parse_search(self._ask_zypper([*argv, *names]).stdout, self.architecture())
 
-    def upgrades(self, options: Mapping[str, Any]) -> dict[str, str]:
+    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
         """What ``list-updates`` names."""
         argv = [*ASK, "list-updates"]
         for repo in words(options.get("fromrepo")):
             argv += ["--repo", repo]
         return parse_updates(self._ask_zypper(argv).stdout)
 
-    def refresh(self, options: Mapping[str, Any]) -> dict[str, bool]:
+    def refresh(self, options: Mapping[str, object]) -> dict[str, bool]:
         """Get the lists of each repository: ``True`` for one that was got anew.
 
         Raises:
@@ -96,11 +96,11 @@ class Zypper(rpm.Rpm):
         """What zypp's file says of each lock."""
         return parse_locks(self.ctx.host.read_text(LOCKS) or "")
 
-    def hold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Lock packages."""
         return {name: self._run_lock(name, "al") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
         """Unlock packages."""
         return {name: self._run_lock(name, "rl") for name in names}
 
@@ -117,7 +117,7 @@ class Zypper(rpm.Rpm):
         changes = {"new": "hold", "old": ""} if adding else {"new": "", "old": "hold"}
         return answer | {"changes": changes, "comment": f"Package {name} is {said}."}
 
-    def list_repos(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
         """The repositories by their aliases; switches as booleans."""
         return {alias: fields for alias, (_, fields) in self._read_repos().items()}
 
@@ -135,15 +135,15 @@ class Zypper(rpm.Rpm):
                         repos[alias][1]["comments"] = comments[alias]
         return repos
 
-    def get_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def get_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """One repository by its alias."""
         return dict(self.list_repos(options).get(repo, {}))
 
-    def check_repo(self, repo: str, options: Mapping[str, Any]) -> None:
+    def check_repo(self, repo: str, options: Mapping[str, object]) -> None:
         """Raise FunctionError if a new repository would have no address."""
         _check_repo(repo, self._read_repos().get(repo), _repo_values(options))
 
-    def mod_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def mod_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Make or change a repository; what it is then.
 
         Raises:
@@ -152,7 +152,7 @@ class Zypper(rpm.Rpm):
         with textfile.hold_name(self.ctx, REPOSITORIES):
             return self._write_repo(repo, options)
 
-    def _write_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _write_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         there = self._read_repos().get(repo)
         values = _repo_values(options)
         _check_repo(repo, there, values)
@@ -168,7 +168,7 @@ class Zypper(rpm.Rpm):
         disk.write_file(Path(path), text.encode(), mode=0o644)
         return self.get_repo(repo, options)
 
-    def del_repo(self, repo: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def del_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Remove a repository: ``{alias: True, "message": what zypper says}``."""
         if repo not in self._read_repos():
             raise FunctionError(f"Repository '{repo}' not found.")
@@ -188,7 +188,7 @@ NOT_WRITTEN = ("refresh", "gpgautoimport", "comments")
 """Keywords of ``mod_repo`` that are no options of a repository."""
 
 
-def _repo_values(options: Mapping[str, Any]) -> dict[str, str | None]:
+def _repo_values(options: Mapping[str, object]) -> dict[str, str | None]:
     return {
         {"url": "baseurl", "humanname": "name"}.get(name, name): ini_repos.format_value(value)
         for name, value in options.items()
@@ -218,7 +218,7 @@ def change_words(change: Change) -> list[str]:
     return ["remove", *names]
 
 
-def flags_of(options: Mapping[str, Any], exact: bool) -> list[str]:
+def flags_of(options: Mapping[str, object], exact: bool) -> list[str]:
     """Flags of an installation, in Salt's order; ``exact``: an older version may be asked for."""
     flags = ["--auto-agree-with-licenses", "--name"]
     if truth(options.get("downloadonly")):

@@ -103,12 +103,12 @@ def _find_reason(stderr: str) -> str:
     return " ".join(errors or told)
 
 
-def ident(given: Any) -> str:
+def ident(given: object) -> str:
     """A name as SQL has it."""
     return '"' + _check_value(given).replace('"', '""') + '"'
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """A text as SQL has it."""
     plain = _check_value(value).replace("'", "''")
     if "\\" in plain:
@@ -116,7 +116,7 @@ def literal(value: Any) -> str:
     return f"'{plain}'"
 
 
-def _check_value(value: Any) -> str:
+def _check_value(value: object) -> str:
     plain = str(value)
     if "\0" in plain:
         raise FunctionError("a name or text for PostgreSQL has no NUL in it")

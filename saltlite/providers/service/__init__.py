@@ -27,13 +27,13 @@ class Services(Protocol):
     def running(self, name: str) -> bool:
         """Whether it runs."""
 
-    def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
+    def act(self, name: str, action: str, options: Mapping[str, object]) -> bool:
         """Do ``start``, ``stop``, ``restart``, ``reload`` or ``force_reload``; whether it did."""
 
-    def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+    def switch(self, name: str, on: bool, options: Mapping[str, object]) -> bool:
         """Start it with the machine, or not; whether that succeeded."""
 
-    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, object]) -> bool:
         """Whether it starts with the machine."""
 
 

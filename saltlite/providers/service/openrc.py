@@ -41,13 +41,13 @@ class OpenRc:
         """What its ``status`` says."""
         return self._run_command(["rc-service", name, "status"])[0] == 0
 
-    def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
+    def act(self, name: str, action: str, options: Mapping[str, object]) -> bool:
         """Start, stop and so on; a forced reload is a restart of what cannot do it."""
         if action == "force_reload":
             return self.act(name, "reload", options) or self.act(name, "restart", options)
         return self._run_command(["rc-service", name, action])[0] == 0
 
-    def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+    def switch(self, name: str, on: bool, options: Mapping[str, object]) -> bool:
         """Put it into run levels (option ``runlevels``) or take it out of them."""
         wanted = words(options.get("runlevels"))
         if on:
@@ -56,7 +56,7 @@ class OpenRc:
         levels = [level for level in there if not wanted or level in wanted] or wanted
         return self._run_command(["rc-update", "delete", name, *levels])[0] == 0
 
-    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, object]) -> bool:
         """Whether it is in a run level, or in all of those that are named."""
         levels = self.list_names("enabled", None).get(name)
         wanted = words(options.get("runlevels"))

@@ -95,7 +95,7 @@ class Systemd:
         """Whether it is active."""
         return self._ask_systemctl(["is-active", canonical(name)], None).exit_code == 0
 
-    def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
+    def act(self, name: str, action: str, options: Mapping[str, object]) -> bool:
         """Start, stop and so on.
 
         Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError
@@ -51,11 +51,11 @@ class SysV:
         """What the script's ``status`` says."""
         return self._run_script(["service", name, "status"])[0] == 0
 
-    def act(self, name: str, action: str, options: Mapping[str, Any]) -> bool:
+    def act(self, name: str, action: str, options: Mapping[str, object]) -> bool:
         """Run the script."""
         return self._run_script(["service", name, action.replace("_", "-")])[0] == 0
 
-    def switch(self, name: str, on: bool, options: Mapping[str, Any]) -> bool:
+    def switch(self, name: str, on: bool, options: Mapping[str, object]) -> bool:
         """Make or remove the links that start it."""
         if self.ctx.host.which("chkconfig") and not self.ctx.host.which("update-rc.d"):
             return self._run_script(["chkconfig", name, "on" if on else "off"])[0] == 0
@@ -65,7 +65,7 @@ class SysV:
             return False
         return self._run_script(["update-rc.d", name, "enable"])[0] == 0
 
-    def is_enabled(self, name: str, options: Mapping[str, Any]) -> bool:
+    def is_enabled(self, name: str, options: Mapping[str, object]) -> bool:
         """Whether a link starts it."""
         return name in self._enabled_scripts()
 

@@ -139,12 +139,12 @@ def parse_known(text: str) -> Iterator[tuple[str, str, str]]:
             yield words[0], words[1], words[2]
 
 
-def other_port(port: Any) -> Any:
+def other_port(port: object) -> Any:
     """A port as the file keeps it: ``None`` for that of ssh, which goes without saying."""
     return None if not port or str(port) == "22" else port
 
 
-def place_of(hostname: str, port: Any) -> str:
+def place_of(hostname: str, port: object) -> str:
     """A host as the file names it."""
     return hostname if other_port(port) is None else f"[{hostname}]:{port}"
 

@@ -39,7 +39,7 @@ NOT_SIMPLE: Final = frozenset(
 """Times and ids, which events of Salt do not have."""
 
 
-def simple_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+def simple_fields(entry: Mapping[str, object]) -> dict[str, Any]:
     """The texts and numbers of an entry, lists of them where a field is there twice. Pure.
 
     What is no text has U+FFFD for each byte that is none.
@@ -51,7 +51,7 @@ def simple_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _convert_field(name: str, value: Any) -> Any:
+def _convert_field(name: str, value: object) -> Any:
     """One field; journalctl writes bytes that are no text as a list of numbers."""
     if isinstance(value, list):
         if all(isinstance(one, int) for one in value):

@@ -9,7 +9,7 @@ from typing import Any
 VALID = (True, "Valid beacon configuration")
 
 
-def percent(value: Any) -> float:
+def percent(value: object) -> float:
     """``"63%"``, ``"63"`` or ``63``.
 
     Raises:
@@ -26,7 +26,7 @@ def percent(value: Any) -> float:
     return number
 
 
-def check_percent(name: str, config: Mapping[str, Any]) -> tuple[bool, str]:
+def check_percent(name: str, config: Mapping[str, object]) -> tuple[bool, str]:
     """Whether a configuration has a ``percent``, and the sentence about it."""
     if "percent" not in config:
         return False, f"Configuration for {name} beacon requires percent."
@@ -37,7 +37,7 @@ def check_percent(name: str, config: Mapping[str, Any]) -> tuple[bool, str]:
     return VALID
 
 
-def check_map(name: str, config: Mapping[str, Any], option: str) -> tuple[bool, str]:
+def check_map(name: str, config: Mapping[str, object], option: str) -> tuple[bool, str]:
     """Whether a configuration has a map ``option``, and the sentence about it."""
     if option not in config:
         return False, f"Configuration for {name} beacon requires {option}."
@@ -47,7 +47,7 @@ def check_map(name: str, config: Mapping[str, Any], option: str) -> tuple[bool, 
 
 
 def check_switches(
-    name: str, of: str, options: Mapping[str, Any], switches: Collection[str]
+    name: str, of: str, options: Mapping[str, object], switches: Collection[str]
 ) -> str:
     """A sentence about the first of ``switches`` that is neither True nor False; empty if none."""
     for switch in switches:
@@ -56,7 +56,7 @@ def check_switches(
     return ""
 
 
-def map_of(value: Any) -> dict[str, Any]:
+def map_of(value: object) -> dict[str, Any]:
     """A map, or a list of maps as one; empty for nothing.
 
     Raises:

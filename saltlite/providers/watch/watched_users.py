@@ -54,7 +54,7 @@ def _is_member(user: str, group: str) -> bool:
         return False
 
 
-def _is_within(options: Any, now: datetime) -> bool:
+def _is_within(options: object, now: datetime) -> bool:
     found = _time_range(options)
     if found is None:
         return True
@@ -80,7 +80,7 @@ def _time_range(options: Any) -> tuple[time, time] | None:
     return _parse_clock(given["start"]), _parse_clock(given["end"])
 
 
-def _parse_clock(text: Any) -> time:
+def _parse_clock(text: object) -> time:
     try:
         return read_moment(str(text)).clock
     except UnreadableMoment as error:

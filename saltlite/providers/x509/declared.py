@@ -48,7 +48,7 @@ _OF_REQUEST: Final = frozenset(
 _ALWAYS: Final = frozenset({*names.PARTS, *extensions.NAMES})
 
 
-def source(host: Host, given: Any) -> bytes:
+def source(host: Host, given: object) -> bytes:
     """Return the content of a file; or bytes that are given as they are, as PEM, hex or base64.
 
     Raises:
@@ -81,7 +81,7 @@ def _decode_binary(text: str) -> bytes | None:
     return found if found[:1] == b"\x30" else None
 
 
-def _plain_arguments(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def _plain_arguments(given: Mapping[str, object], known: frozenset[str]) -> dict[str, Any]:
     """The arguments by their names of now; those without a value are left out.
 
     Raises:
@@ -98,19 +98,19 @@ def _plain_arguments(given: Mapping[str, Any], known: frozenset[str]) -> dict[st
     return found
 
 
-def require_known(given: Mapping[str, Any]) -> None:
+def require_known(given: Mapping[str, object]) -> None:
     """Raises FunctionError for arguments that neither a key nor its file has."""
     unknown = sorted(each for each in set(given) - OLD if not each.startswith("__"))
     if unknown:
         raise FunctionError(f"{unknown[0]} is currently not implemented.")
 
 
-def current_names(given: Mapping[str, Any]) -> dict[str, Any]:
+def current_names(given: Mapping[str, object]) -> dict[str, Any]:
     """Return arguments by their names of now."""
     return {OLD_NAMES.get(name, name): value for name, value in given.items()}
 
 
-def certificate(host: Host, given: Mapping[str, Any]) -> CertificateSpec:
+def certificate(host: Host, given: Mapping[str, object]) -> CertificateSpec:
     """Return a certificate as its arguments declare it.
 
     With ``ca_server`` another minion signs: then there is no key to sign with, and
@@ -154,7 +154,7 @@ def certificate(host: Host, given: Mapping[str, Any]) -> CertificateSpec:
     )
 
 
-def form(args: Mapping[str, Any]) -> Form:
+def form(args: Mapping[str, object]) -> Form:
     """Return how a certificate is to be encoded.
 
     Raises:
@@ -173,7 +173,7 @@ def form(args: Mapping[str, Any]) -> Form:
     )
 
 
-def request(host: Host, given: Mapping[str, Any]) -> CsrSpec:
+def request(host: Host, given: Mapping[str, object]) -> CsrSpec:
     """Return a request as its arguments declare it.
 
     Raises:
@@ -203,7 +203,7 @@ _OF_LIST: Final = frozenset(
 )  # fmt: skip
 
 
-def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> WantedList:
+def revocation_list(host: Host, given: Mapping[str, object], now: datetime) -> WantedList:
     """Return a list of revoked certificates as its arguments declare it.
 
     Raises:
@@ -238,7 +238,7 @@ def revocation_list(host: Host, given: Mapping[str, Any], now: datetime) -> Want
     )
 
 
-def _join_maps(given: Any) -> dict[str, Any]:
+def _join_maps(given: object) -> dict[str, Any]:
     """A map, or the list of maps that people write instead; ``{name: [maps]}`` is the same."""
     if isinstance(given, Mapping):
         only = next(iter(given.values())) if len(given) == 1 else None
@@ -280,7 +280,7 @@ def _load_signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:
 
 
 def _load_authority(
-    host: Host, args: Mapping[str, Any], signer: keys.PrivateKey | None
+    host: Host, args: Mapping[str, object], signer: keys.PrivateKey | None
 ) -> x509.Certificate | None:
     if "signing_cert" not in args:
         if signer is None:
@@ -303,7 +303,7 @@ def _own_key(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey | None:
 
 
 def _load_public(
-    host: Host, args: Mapping[str, Any], own_key: keys.PrivateKey | None
+    host: Host, args: Mapping[str, object], own_key: keys.PrivateKey | None
 ) -> keys.PublicKey:
     if own_key is not None:
         return own_key.public_key()
@@ -316,7 +316,7 @@ def _load_public(
     )
 
 
-def _find_forbidden(given: Mapping[str, Any]) -> set[x509.ObjectIdentifier]:
+def _find_forbidden(given: Mapping[str, object]) -> set[x509.ObjectIdentifier]:
     """The extensions that are declared as ``None``: a request does not bring them either."""
     found = current_names(given)
     return {oid for name, oid in extensions.IDENTIFIERS.items() if found.get(name, oid) is None}
@@ -324,7 +324,7 @@ def _find_forbidden(given: Mapping[str, Any]) -> set[x509.ObjectIdentifier]:
 
 def _find_asked(
     host: Host,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     known: Collection[x509.ObjectIdentifier],
     forbidden: Collection[x509.ObjectIdentifier],
 ) -> list[tuple[x509.ExtensionType, bool]]:
@@ -353,7 +353,7 @@ _NEVER_ASKED_FOR: Final = (
 """What is the authority's to say."""
 
 
-def chain(host: Host, given: Any) -> list[x509.Certificate]:
+def chain(host: Host, given: object) -> list[x509.Certificate]:
     """Return the certificates that follow another one, of a source or a list of them.
 
     Raises:
@@ -366,7 +366,7 @@ def chain(host: Host, given: Any) -> list[x509.Certificate]:
     return [one for each in found if each for one in (each.certificate, *each.chain)]
 
 
-def _find_digest(args: Mapping[str, Any]) -> str:
+def _find_digest(args: Mapping[str, object]) -> str:
     name = str(args.get("digest", "sha256")).lower()
     if name not in keys.DIGESTS:
         raise FunctionError(f"digest is {name}; allowed are {', '.join(keys.DIGESTS)}")
@@ -383,7 +383,7 @@ def _days_remaining(args: Mapping[str, Any], days_valid: int) -> int:
     return days
 
 
-def _parse_serial(given: Any) -> int | None:
+def _parse_serial(given: object) -> int | None:
     """A number, or hexadecimal text."""
     if given is None or isinstance(given, int):
         return given
@@ -394,7 +394,7 @@ def _parse_serial(given: Any) -> int | None:
         raise FunctionError(f"serial_number is {text}; a number, or 01:AB") from None
 
 
-def _parse_time(given: Any) -> datetime | None:
+def _parse_time(given: object) -> datetime | None:
     if given is None:
         return None
     if isinstance(given, datetime):

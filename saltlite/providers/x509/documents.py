@@ -97,7 +97,7 @@ def issue(wanted: CertificateSpec, now: datetime, serial: int) -> x509.Certifica
         raise FunctionError(f"Cannot issue the certificate: {error}") from None
 
 
-def keep_copy(made: x509.Certificate, directory: Any, *, with_name: bool) -> None:
+def keep_copy(made: x509.Certificate, directory: object, *, with_name: bool) -> None:
     """Write a certificate below a directory, named after its number and perhaps its CN.
 
     Raises:

@@ -77,7 +77,7 @@ class ExtensionKeys:
     issuer_certificate: x509.Certificate | None = None
 
 
-def _split_words(given: Any) -> tuple[bool, list[Any]]:
+def _split_words(given: object) -> tuple[bool, list[Any]]:
     """Whether it is critical, and the rest, of a text with commas or a list; maps stay in it."""
     parts = given if isinstance(given, (list, tuple)) else re.split(r",\s*", str(given))
     words = [each if isinstance(each, Mapping) else str(each).strip() for each in parts]
@@ -87,7 +87,7 @@ def _split_words(given: Any) -> tuple[bool, list[Any]]:
     return "critical" in words, [each for each in words if each and each != "critical"]
 
 
-def _split_settings(given: Any) -> tuple[bool, dict[str, Any]]:
+def _split_settings(given: object) -> tuple[bool, dict[str, Any]]:
     """Whether it is critical, and a map, of a map or of a text such as ``critical, CA:true``."""
     if isinstance(given, Mapping):
         rest = {str(name): value for name, value in given.items() if name != "critical"}
@@ -104,7 +104,7 @@ def _parse_number(name: str, value: Any) -> int:
         raise FunctionError(f"{name} is {value}; it has to be a number") from None
 
 
-def _parse_basic_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_basic_constraints(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, told = _split_settings(given)
     told = {name.lower(): value for name, value in told.items()}
     if "ca" not in told:
@@ -129,7 +129,7 @@ def _depth_below(issuer: x509.Certificate | None) -> int | None:
     return None if found.path_length is None else found.path_length - 1
 
 
-def _parse_usage(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_usage(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     if unknown := [each for each in words if each not in USAGES]:
         raise FunctionError(f"Invalid keyUsage: {unknown[0]}. Valid: {', '.join(USAGES)}")
@@ -140,13 +140,13 @@ def _parse_usage(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, b
         raise FunctionError(f"Invalid keyUsage: {error}") from None
 
 
-def _parse_purposes(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_purposes(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     listed = [PURPOSES.get(str(each)) or object_identifier(each) for each in words]
     return x509.ExtendedKeyUsage(listed), critical
 
 
-def _parse_subject_key(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_subject_key(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, bytes):
         return x509.SubjectKeyIdentifier(given), False
     critical, words = _split_words(given)
@@ -160,7 +160,7 @@ def _parse_subject_key(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionT
         raise FunctionError("subjectKeyIdentifier is neither hash nor hexadecimal") from None
 
 
-def _parse_authority_key(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_authority_key(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, wanted = _split_settings(given)
     if critical:
         raise FunctionError(_NEVER_CRITICAL.format("authorityKeyIdentifier"))
@@ -191,19 +191,19 @@ def _identifier_of_issuer(keys: ExtensionKeys) -> bytes | None:
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(keys.issuer).key_identifier
 
 
-def _list_names(given: Any) -> tuple[bool, list[Any]]:
+def _list_names(given: object) -> tuple[bool, list[Any]]:
     if isinstance(given, Mapping):
         critical, rest = _split_settings(given)
         return critical, [{name: value} for name, value in rest.items()]
     return _split_words(given)
 
 
-def _parse_alternatives(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_alternatives(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, names = _list_names(given)
     return x509.SubjectAlternativeName(general_names(names)), critical
 
 
-def _issuer_names(given: Any, keys: ExtensionKeys) -> tuple[bool, list[x509.GeneralName]]:
+def _issuer_names(given: object, keys: ExtensionKeys) -> tuple[bool, list[x509.GeneralName]]:
     """Names; ``issuer:copy`` stands for the alternative names of the issuer's certificate."""
     critical, listed = _list_names(given)
     pairs = general_pairs(listed)
@@ -220,17 +220,19 @@ def _issuer_names(given: Any, keys: ExtensionKeys) -> tuple[bool, list[x509.Gene
     return critical, [*names, *general_names(rest)]
 
 
-def _parse_issuer_alternatives(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_issuer_alternatives(
+    given: object, keys: ExtensionKeys
+) -> tuple[x509.ExtensionType, bool]:
     critical, names = _issuer_names(given, keys)
     return x509.IssuerAlternativeName(names), critical
 
 
-def _parse_entry_issuer(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_entry_issuer(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, names = _issuer_names(given, keys)
     return x509.CertificateIssuer(names), critical
 
 
-def _parse_access(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_access(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     pairs: list[tuple[str, Any]] = []
     for each in [given] if isinstance(given, Mapping) else _split_words(given)[1]:
         if isinstance(each, Mapping):
@@ -247,7 +249,7 @@ def _parse_access(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, 
     ), False
 
 
-def _parse_reasons(given: Any) -> frozenset[x509.ReasonFlags] | None:
+def _parse_reasons(given: object) -> frozenset[x509.ReasonFlags] | None:
     if not given:
         return None
     try:
@@ -256,7 +258,7 @@ def _parse_reasons(given: Any) -> frozenset[x509.ReasonFlags] | None:
         raise FunctionError(str(error)) from None
 
 
-def _parse_point(given: Any) -> x509.DistributionPoint:
+def _parse_point(given: object) -> x509.DistributionPoint:
     told = given if isinstance(given, Mapping) else {"fullname": given}
     relative, issuer, full = (told.get(name) for name in ("relativename", "crlissuer", "fullname"))
     try:
@@ -270,17 +272,17 @@ def _parse_point(given: Any) -> x509.DistributionPoint:
         raise FunctionError(str(error)) from None
 
 
-def _parse_points(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_points(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, points = _split_words([given] if isinstance(given, Mapping) else given)
     return x509.CRLDistributionPoints([_parse_point(each) for each in points]), critical
 
 
-def _parse_freshest(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_freshest(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     _, points = _split_words([given] if isinstance(given, Mapping) else given)
     return x509.FreshestCRL([_parse_point(each) for each in points]), False
 
 
-def _parse_issuing_point(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_issuing_point(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if not isinstance(given, Mapping):
         raise FunctionError("issuingDistributionPoint has to be a map")
     full, relative = given.get("fullname"), given.get("relativename")
@@ -299,7 +301,7 @@ def _parse_issuing_point(given: Any, keys: ExtensionKeys) -> tuple[x509.Extensio
     return value, bool(given.get("critical"))
 
 
-def _parse_policies(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_policies(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, Mapping):
         critical, told = _split_settings(given)
     else:
@@ -312,7 +314,7 @@ def _parse_policies(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType
     return x509.CertificatePolicies(listed), critical
 
 
-def _parse_qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
+def _parse_qualifiers(given: object) -> list[str | x509.UserNotice] | None:
     if not given:
         return None
     found: list[str | x509.UserNotice] = []
@@ -329,7 +331,9 @@ def _parse_qualifiers(given: Any) -> list[str | x509.UserNotice] | None:
     return found
 
 
-def _parse_policy_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_policy_constraints(
+    given: object, keys: ExtensionKeys
+) -> tuple[x509.ExtensionType, bool]:
     critical, told = _split_settings(given)
     explicit, mapping = (
         None if told.get(name) is None else _parse_number(name, told[name])
@@ -341,7 +345,7 @@ def _parse_policy_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.Ext
         raise FunctionError(str(error)) from None
 
 
-def _parse_inhibit_any(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_inhibit_any(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if isinstance(given, Mapping):
         critical, value = bool(given.get("critical")), given.get("value")
     else:
@@ -353,7 +357,7 @@ def _parse_inhibit_any(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionT
         raise FunctionError(str(error)) from None
 
 
-def _parse_name_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_name_constraints(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     scopes: dict[str, list[Any]] = {"permitted": [], "excluded": []}
     if isinstance(given, Mapping):
         critical = bool(given.get("critical"))
@@ -375,11 +379,11 @@ def _parse_name_constraints(given: Any, keys: ExtensionKeys) -> tuple[x509.Exten
     return x509.NameConstraints(permitted, excluded), critical
 
 
-def _parse_no_check(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_no_check(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     return x509.OCSPNoCheck(), "critical" in str(given)
 
 
-def _parse_tls_feature(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_tls_feature(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.TLSFeature([x509.TLSFeatureType[str(each)] for each in words]), critical
@@ -387,18 +391,18 @@ def _parse_tls_feature(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionT
         raise FunctionError(f"Invalid tlsfeature: {error}") from None
 
 
-def _parse_crl_number(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_crl_number(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     return x509.CRLNumber(_parse_number("cRLNumber", given)), False
 
 
-def _parse_delta(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_delta(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     if len(words) != 1:
         raise FunctionError("deltaCRLIndicator has to be one number")
     return x509.DeltaCRLIndicator(_parse_number("deltaCRLIndicator", words[0])), critical
 
 
-def _parse_reason(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_reason(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.CRLReason(x509.ReasonFlags(str(words[0]))), critical
@@ -406,7 +410,7 @@ def _parse_reason(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, 
         raise FunctionError(f"Invalid CRLReason: {given}") from None
 
 
-def _parse_invalidity(given: Any, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
+def _parse_invalidity(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     critical, words = _split_words(given)
     try:
         return x509.InvalidityDate(datetime.strptime(str(words[0]), TIME)), critical  # noqa: DTZ007
@@ -488,7 +492,7 @@ NAMES_BY_OID: Final = {oid.dotted_string: name for name, (oid, _) in _PARSERS.it
 Extensions = list[tuple[x509.ExtensionType, bool]]
 
 
-def parse_certificate_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
+def parse_certificate_extensions(declared: Mapping[str, object], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a certificate and whether each is critical, in a fixed order.
 
     Raises:
@@ -497,13 +501,13 @@ def parse_certificate_extensions(declared: Mapping[str, Any], keys: ExtensionKey
     return [_PARSERS[name][1](declared[name], keys) for name in NAMES if name in declared]
 
 
-def parse_request_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
+def parse_request_extensions(declared: Mapping[str, object], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a request; what it cannot have is passed over, as in Salt."""
     possible = {name: value for name, value in declared.items() if name not in NOT_OF_REQUESTS}
     return parse_certificate_extensions(possible, keys)
 
 
-def parse_list_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
+def parse_list_extensions(declared: Mapping[str, object], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of a list of revoked certificates.
 
     Raises:
@@ -512,7 +516,7 @@ def parse_list_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> E
     return _parse_known(declared, _OF_LISTS, keys)
 
 
-def parse_entry_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> Extensions:
+def parse_entry_extensions(declared: Mapping[str, object], keys: ExtensionKeys) -> Extensions:
     """Return the extensions of one entry of a list of revoked certificates.
 
     Raises:
@@ -522,7 +526,7 @@ def parse_entry_extensions(declared: Mapping[str, Any], keys: ExtensionKeys) -> 
 
 
 def _parse_known(
-    declared: Mapping[str, Any], known: Sequence[str], keys: ExtensionKeys
+    declared: Mapping[str, object], known: Sequence[str], keys: ExtensionKeys
 ) -> Extensions:
     if unknown := [name for name in declared if name not in known]:
         raise FunctionError(f"Invalid extension: {unknown[0]}. Valid: {', '.join(known)}")

@@ -48,7 +48,7 @@ OLD_PARTS: Final = {
 _PART_NAMES: Final = {oid.dotted_string: name for name, oid in PARTS.items()}
 
 
-def subject_of(given: Any, parts: Mapping[str, Any]) -> x509.Name:
+def subject_of(given: object, parts: Mapping[str, object]) -> x509.Name:
     """Return a name from a text (``CN=a,O=b``), a list of its parts, a map, or from ``parts``.
 
     In a text the last part is the first one of the name (RFC 4514), in a list the first.
@@ -69,7 +69,7 @@ def subject_of(given: Any, parts: Mapping[str, Any]) -> x509.Name:
         raise FunctionError(f"Invalid subject: {error}") from None
 
 
-def relative_name(text: Any) -> x509.RelativeDistinguishedName:
+def relative_name(text: object) -> x509.RelativeDistinguishedName:
     """Return one part of a name: ``CN=a``.
 
     Raises:
@@ -105,7 +105,7 @@ def name_hash(name: x509.Name) -> str:
     return digest.finalize()[3::-1].hex(":").upper()
 
 
-def object_identifier(text: Any) -> x509.ObjectIdentifier:
+def object_identifier(text: object) -> x509.ObjectIdentifier:
     """Return a number as ``1.3.6.1.5.5.7.3.1``.
 
     Raises:
@@ -117,7 +117,7 @@ def object_identifier(text: Any) -> x509.ObjectIdentifier:
         raise FunctionError(f"Invalid oid: {text}") from None
 
 
-def general_pairs(given: Iterable[Any]) -> list[tuple[str, Any]]:
+def general_pairs(given: Iterable[object]) -> list[tuple[str, Any]]:
     """Return ``(kind, value)`` of names that are texts (``DNS:a``) or maps."""
     pairs: list[tuple[str, Any]] = []
     for each in given:
@@ -129,7 +129,7 @@ def general_pairs(given: Iterable[Any]) -> list[tuple[str, Any]]:
     return pairs
 
 
-def general_names(given: Any, *, constraint: bool = False) -> list[x509.GeneralName]:
+def general_names(given: object, *, constraint: bool = False) -> list[x509.GeneralName]:
     """Return names of extensions; ``given`` is one of them or a list.
 
     In a ``constraint`` an IP is a network, a mail address may be a domain, and domains may begin
@@ -143,7 +143,7 @@ def general_names(given: Any, *, constraint: bool = False) -> list[x509.GeneralN
     return [_general_name(kind, value, constraint=constraint) for kind, value in pairs]
 
 
-def _general_name(kind: str, value: Any, *, constraint: bool) -> x509.GeneralName:
+def _general_name(kind: str, value: object, *, constraint: bool) -> x509.GeneralName:
     try:
         match kind.lower():
             case "dns":
@@ -200,7 +200,7 @@ def _ascii_address(text: str) -> str:
     return quote(parts._replace(netloc=netloc).geturl(), safe="/:@!$&'()*+,;=%?#[]~")
 
 
-def _other_name(value: Any) -> x509.OtherName:
+def _other_name(value: object) -> x509.OtherName:
     if not isinstance(value, Mapping):
         oid, _, typed = str(value).partition(";")
         kind, _, text = typed.removeprefix("FORMAT:UTF8,").partition(":")
@@ -213,7 +213,7 @@ def _other_name(value: Any) -> x509.OtherName:
     return x509.OtherName(number, _decode_blob(value.get("der")))
 
 
-def _decode_blob(given: Any) -> bytes:
+def _decode_blob(given: object) -> bytes:
     import base64
 
     if isinstance(given, bytes):
@@ -224,7 +224,7 @@ def _decode_blob(given: Any) -> bytes:
     return bytes.fromhex(text) if form == "hex" else base64.b64decode(text, validate=True)
 
 
-def _encode_asn1(value: Any) -> bytes:
+def _encode_asn1(value: object) -> bytes:
     """A plain value in DER: text, truth, number or nothing. Source: X.690."""
     match value:
         case None:

@@ -56,7 +56,7 @@ def find_policy(ctx: MinionContext, name: str | None) -> dict[str, Any]:
     return {}
 
 
-def merge(policy: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def merge(policy: Mapping[str, object], given: Mapping[str, object]) -> dict[str, Any]:
     """Return arguments with those of a policy on them.
 
     A policy with parts of a name leaves no ``subject`` in force; two lists or maps of a subject
@@ -101,7 +101,7 @@ def ask(
     ctx: MinionContext,
     server: str,
     policy: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     *,
     only_policy: bool = False,
 ) -> Any:
@@ -125,7 +125,7 @@ def ask(
 
 
 def sign_remotely(
-    ctx: MinionContext, given: Mapping[str, Any], policy: str, wanted: documents.CertificateSpec
+    ctx: MinionContext, given: Mapping[str, object], policy: str, wanted: documents.CertificateSpec
 ) -> x509.Certificate:
     """Return the certificate that ``ca_server`` signs; no private key leaves this minion."""
     asked = {
@@ -147,7 +147,7 @@ def sign_remotely(
 
 
 def answer_request(
-    ctx: MinionContext, name: Any, asked: Any, requester: str | None, *, only_policy: bool
+    ctx: MinionContext, name: object, asked: object, requester: str | None, *, only_policy: bool
 ) -> dict[str, Any]:
     """Return what another minion is to get: ``{"data": ..., "errors": [...]}``.
 
@@ -162,7 +162,7 @@ def answer_request(
         return {"data": None, "errors": [str(error)]}
 
 
-def _policy_for(ctx: MinionContext, name: Any, requester: str | None) -> dict[str, Any]:
+def _policy_for(ctx: MinionContext, name: object, requester: str | None) -> dict[str, Any]:
     policy = find_policy(ctx, str(name)) if name else {}
     if not policy:
         raise FunctionError("signing_policy must be specified and defined on signing minion")
@@ -176,13 +176,13 @@ def _policy_for(ctx: MinionContext, name: Any, requester: str | None) -> dict[st
     return policy
 
 
-def _allowed_minions(policy: Mapping[str, Any]) -> list[str]:
+def _allowed_minions(policy: Mapping[str, object]) -> list[str]:
     """The globs of those who may use a policy."""
     given = policy["minions"]
     return [str(one) for one in (given if isinstance(given, (list, tuple)) else [given])]
 
 
-def _public_policy(ctx: MinionContext, policy: Mapping[str, Any]) -> dict[str, Any]:
+def _public_policy(ctx: MinionContext, policy: Mapping[str, object]) -> dict[str, Any]:
     told = {name: one for name, one in policy.items() if name not in _SECRETS | _OF_FILES}
     if "signing_cert" in told:
         found = documents.certificate(declared.source(ctx.host, told["signing_cert"]))
@@ -190,7 +190,7 @@ def _public_policy(ctx: MinionContext, policy: Mapping[str, Any]) -> dict[str, A
     return told
 
 
-def _sign_document(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) -> str:
+def _sign_document(ctx: MinionContext, policy: Mapping[str, object], asked: object) -> str:
     from datetime import datetime, timezone
 
     closed = _check_arguments(asked)
@@ -206,7 +206,7 @@ def _sign_document(ctx: MinionContext, policy: Mapping[str, Any], asked: Any) ->
     return encodings.encode_plain(made, "pem").decode()
 
 
-def _refuse_authority(wanted: documents.CertificateSpec, policy: Mapping[str, Any]) -> None:
+def _refuse_authority(wanted: documents.CertificateSpec, policy: Mapping[str, object]) -> None:
     """Raise FunctionError if a certificate that only asks for it could speak for the authority.
 
     It signs others, or says by OCSP which of them are revoked.
@@ -224,7 +224,7 @@ def _refuse_authority(wanted: documents.CertificateSpec, policy: Mapping[str, An
             raise FunctionError(f"{name} of an authority has to be in the signing policy")
 
 
-def _check_arguments(asked: Any) -> dict[str, Any]:
+def _check_arguments(asked: object) -> dict[str, Any]:
     if not isinstance(asked, Mapping) or len(asked) > ARGUMENT_LIMIT:
         raise FunctionError("the request is no map of arguments")
     plain = {str(name): value for name, value in asked.items() if value is not None}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
@@ -135,7 +134,7 @@ def _tar_words(options: str) -> tuple[str, Sequence[str]]:
     return letters, words
 
 
-def format_of(source: str, given: Any) -> str:
+def format_of(source: str, given: object) -> str:
     """``tar``, ``zip`` or ``rar``: what is given, else by the name of the source.
 
     Raises:

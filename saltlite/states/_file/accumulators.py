@@ -25,7 +25,7 @@ def of(ctx: MinionContext, filename: str) -> Accumulators:
     return found
 
 
-def charge(ctx: MinionContext, name: str, filename: str, texts: Sequence[Any]) -> bool:
+def charge(ctx: MinionContext, name: str, filename: str, texts: Sequence[object]) -> bool:
     """Add what is not there yet; whether anything was not."""
     there = of(ctx, filename).setdefault(name, [])
     new = [text for text in texts if text not in there]
@@ -51,7 +51,7 @@ def _takes_from(chunk: Mapping[str, Any], ident: str, name: str) -> bool:
     )
 
 
-def context(ctx: MinionContext, filename: str, given: Any) -> Any:
+def context(ctx: MinionContext, filename: str, given: object) -> Any:
     """The context of a file's template, with ``accumulator`` if there is anything in one."""
     found = of(ctx, filename)
     if not found:

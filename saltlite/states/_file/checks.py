@@ -49,7 +49,7 @@ class Encoding:
     errors: str = "strict"
 
     @classmethod
-    def check(cls, name: Any, errors: Any) -> Encoding:
+    def check(cls, name: object, errors: object) -> Encoding:
         """From a state's arguments; raises FunctionError for those that Python does not know."""
         errors = str(errors or "strict")
         try:
@@ -59,7 +59,7 @@ class Encoding:
             raise FunctionError(str(error)) from error
 
 
-def owner_of(user: Any, kwargs: Mapping[str, Any]) -> Any:
+def owner_of(user: object, kwargs: Mapping[str, object]) -> Any:
     """The user of a state, which Salt also takes as ``owner``."""
     return kwargs.get("owner") if user is None else user
 
@@ -74,7 +74,7 @@ def primary_group(user: Any) -> Any:
         return owners.group_name(os.getegid())
 
 
-def require_owners(user: Any, group: Any) -> None:
+def require_owners(user: object, group: object) -> None:
     """Raises FunctionError if there is no such user or group."""
     complaint = ""
     if user not in (None, "") and owners.user_id(user) == "":

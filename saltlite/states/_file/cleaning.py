@@ -168,7 +168,7 @@ def time_of(found: os.stat_result, clock: str) -> float:
     return {"mtime": found.st_mtime, "ctime": found.st_ctime}.get(clock, found.st_atime)
 
 
-def in_bytes(size: Any) -> int:
+def in_bytes(size: object) -> int:
     """A size with the unit b, k, m, g or t (or none) in bytes; raises FunctionError."""
     found = re.fullmatch(r"([\d.]+)\s*([bkmgt]?)b?", str(size).strip().lower())
     try:
@@ -177,11 +177,11 @@ def in_bytes(size: Any) -> int:
         return _no_size(size)
 
 
-def _no_size(size: Any) -> int:
+def _no_size(size: object) -> int:
     raise FunctionError(f"size: {size} is no number of bytes, with b, k, m, g or t as its unit")
 
 
-def patterns(given: Any, argument: str) -> list[re.Pattern[str]]:
+def patterns(given: object, argument: str) -> list[re.Pattern[str]]:
     """Regular expressions; raises FunctionError that names the argument and what is wrong."""
     try:
         return [re.compile(str(one)) for one in _as_list(given)]
@@ -189,7 +189,7 @@ def patterns(given: Any, argument: str) -> list[re.Pattern[str]]:
         raise FunctionError(f"{argument}: {error.pattern!r} is no expression: {error}") from error
 
 
-def _as_list(given: Any) -> Sequence[Any]:
+def _as_list(given: object) -> Sequence[Any]:
     return given if isinstance(given, (list, tuple)) else [given]
 
 

@@ -19,9 +19,9 @@ _WORDS = "'contents', 'contents_pillar', and 'contents_grains'"
 
 def join_given(
     ctx: MinionContext,
-    contents: Any,
-    contents_pillar: Any,
-    contents_grains: Any,
+    contents: object,
+    contents_pillar: object,
+    contents_grains: object,
     *,
     newline: bool,
     delimiter: str,
@@ -50,14 +50,14 @@ def join_given(
     return as_text(contents, newline=newline)
 
 
-def _look_up(kind: str, data: Mapping[str, Any], keys: Any, delimiter: str) -> Any:
+def _look_up(kind: str, data: Mapping[str, object], keys: object, delimiter: str) -> Any:
     if not isinstance(keys, list):
         return _find_value(kind, data, keys, delimiter)
     values = [_find_value(kind, data, key, delimiter) for key in keys]
     return [line for value in values for line in (value if isinstance(value, list) else [value])]
 
 
-def _find_value(kind: str, data: Mapping[str, Any], key: Any, delimiter: str) -> Any:
+def _find_value(kind: str, data: Mapping[str, object], key: object, delimiter: str) -> Any:
     value = traverse(data, str(key), _NOWHERE, delimiter)
     if value is _NOWHERE:
         raise FunctionError(f"{kind} {key} does not exist")
@@ -73,7 +73,7 @@ def _say_empty(allowed: bool, newline: bool) -> str:
     return ""
 
 
-def as_text(contents: Any, *, newline: bool) -> Any:
+def as_text(contents: object, *, newline: bool) -> Any:
     r"""Lines joined, numbers written out, ended by a line feed only if ``newline``.
 
     As in Salt, what ends a line is whatever Python takes for it: ``\r\n`` becomes ``\n``, and an

@@ -98,7 +98,7 @@ class Uncached(Resource[str]):
         return f"{self.url} is not cached"
 
 
-def decode_base64(text: Any) -> bytes:
+def decode_base64(text: object) -> bytes:
     """The bytes of a text in base64; raises FunctionError."""
     data = text if isinstance(text, bytes) else str(text).encode()
     try:

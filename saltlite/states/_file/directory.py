@@ -131,7 +131,7 @@ class Directory(Resource[DirectoryStatus]):
         kind = {"file": "file", "link": "symlink"}[now.kind]
         return failure(f"Specified location {self.name} exists and is a {kind}")
 
-    def _plan_creation(self, more: Mapping[str, Any], would: str = "") -> Step:
+    def _plan_creation(self, more: Mapping[str, object], would: str = "") -> Step:
         new = {self.name: {"directory": "new"}}
         return Step(
             would=would or _list_changes(new), changes={**more, **new}, run=self._make_directory
@@ -242,7 +242,7 @@ class Directory(Resource[DirectoryStatus]):
             self.told.changes.update(told[path])
         self._remove_spare(now.spare)
 
-    def _remove_spare(self, spare: Mapping[str, Any]) -> None:
+    def _remove_spare(self, spare: Mapping[str, object]) -> None:
         gone: list[str] = []
         for path in spare:
             if any(path.startswith(f"{done}/") for done in gone):
@@ -260,7 +260,7 @@ def _kind_of(path: str) -> str:
     return "file" if os.path.lexists(path) else ""
 
 
-def recursion(recurse: Any, wanted: DesiredPermissions, max_depth: Any) -> Recursion | None:
+def recursion(recurse: object, wanted: DesiredPermissions, max_depth: Any) -> Recursion | None:
     """What ``recurse`` means.
 
     Raises:
@@ -285,7 +285,7 @@ def recursion(recurse: Any, wanted: DesiredPermissions, max_depth: Any) -> Recur
     )
 
 
-def _list_changes(changes: Mapping[str, Mapping[str, Any]]) -> str:
+def _list_changes(changes: Mapping[str, Mapping[str, object]]) -> str:
     lines = [
         f"{path}: {part} - {value}\n" for path, found in changes.items()
         for part, value in found.items()
@@ -294,7 +294,7 @@ def _list_changes(changes: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def list_kept(
-    top: str, low: Sequence[Mapping[str, Any]], required: Sequence[tuple[str, Any]]
+    top: str, low: Sequence[Mapping[str, object]], required: Sequence[tuple[str, object]]
 ) -> frozenset[str]:
     """The paths below ``top`` that required states are about, and the directories they are in."""
     found: set[str] = set()
@@ -320,7 +320,7 @@ def list_kept(
     return frozenset(whole)
 
 
-def _is_meant(chunk: Mapping[str, Any], state: str, value: Any) -> bool:
+def _is_meant(chunk: Mapping[str, object], state: str, value: object) -> bool:
     """Whether a requisite ``{state: value}`` is met by this chunk of the file states."""
     if chunk.get("state") != "file":
         return False

@@ -84,15 +84,15 @@ class Own:
 
 def chunks(
     ctx: MinionContext,
-    text: Any,
-    source: Any,
-    all_sources: Any,
-    template: Any,
-    context: Any,
-    defaults: Any,
+    text: object,
+    source: object,
+    all_sources: object,
+    template: object,
+    context: object,
+    defaults: object,
     saltenv: str,
-    source_hash: Any = None,
-    all_hashes: Any = None,
+    source_hash: object = None,
+    all_hashes: object = None,
 ) -> list[str]:
     """The texts to add: those given, or one for each source.
 
@@ -108,7 +108,7 @@ def chunks(
 
 
 def _with_hashes(
-    source: Any, all_sources: Any, source_hash: Any, all_hashes: Any
+    source: object, all_sources: Any, source_hash: object, all_hashes: Any
 ) -> list[tuple[Any, Any]]:
     """Each source with the hash that is declared for it; ``sources`` have theirs in their order."""
     hashes_of = [all_hashes] if isinstance(all_hashes, str) else list(all_hashes)
@@ -121,12 +121,12 @@ def _with_hashes(
 
 def read(
     ctx: MinionContext,
-    source: Any,
+    source: object,
     template: Any,
     context: Any,
     defaults: Any,
     saltenv: str,
-    source_hash: Any = None,
+    source_hash: object = None,
 ) -> str:
     """The text of a source, rendered if it is a template."""
     wanted = _find_source_hash(ctx, str(source), source_hash, saltenv)
@@ -144,7 +144,7 @@ def read(
 
 
 def _find_source_hash(
-    ctx: MinionContext, source: str, source_hash: Any, saltenv: str
+    ctx: MinionContext, source: str, source_hash: object, saltenv: str
 ) -> dict[str, str]:
     """The hash that a source shall have; of the file server's own files the server knows it."""
     if not source_hash or sources.scheme_of(source) == "salt":
@@ -266,7 +266,7 @@ def commenting(
     name: str,
     regex: str,
     char: str,
-    backup: Any,
+    backup: object,
     *,
     out: bool,
     ignore_missing: bool = False,

@@ -89,7 +89,7 @@ def _alter_line(line: str, wanted: KeyValues) -> tuple[str | None, str, bool]:
     return None, line, is_plain
 
 
-def _show_kind(value: Any) -> str:
+def _show_kind(value: object) -> str:
     """What Salt tells beside a value that is no text."""
     return "" if isinstance(value, str) else f" (from {type(value).__name__} type)"
 

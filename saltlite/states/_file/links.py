@@ -145,7 +145,7 @@ class Symlink(Resource[LinkStatus]):
         )
         return user, group
 
-    def _make_symlink(self, owner: tuple[Any, Any]) -> None:
+    def _make_symlink(self, owner: tuple[object, object]) -> None:
         folder = os.path.dirname(self.name)
         missing = f"Directory {folder} for symlink is not present"
         way_to(self.name, missing, self.dirs, makedirs=self.makedirs)
@@ -163,18 +163,18 @@ class Symlink(Resource[LinkStatus]):
         elif os.path.isdir(self.name):
             raise IsADirectoryError(21, os.strerror(21), self.name)
 
-    def _find_uid(self, owner: tuple[Any, Any]) -> int | None:
+    def _find_uid(self, owner: tuple[object, object]) -> int | None:
         found = owners.user_id(owner[0])
         return found if isinstance(found, int) else None
 
-    def _give_to_owner(self, owner: tuple[Any, Any]) -> None:
+    def _give_to_owner(self, owner: tuple[object, object]) -> None:
         with system_errors():
             complaint = owners.chown(self.name, *owner, follow=False)
         if complaint:
             raise FunctionError(complaint.strip())
 
 
-def _join_owner(owner: tuple[Any, Any]) -> str:
+def _join_owner(owner: tuple[object, object]) -> str:
     return f"{owner[0]}:{owner[1]}"
 
 

@@ -14,9 +14,9 @@ from saltlite.states._file.checks import system_errors
 def mark_location(
     ctx: MinionContext,
     file: File,
-    source: Any,
-    source_hash: Any,
-    source_hash_name: Any,
+    source: object,
+    source_hash: object,
+    source_hash_name: object,
     origin: dict[str, Any],
 ) -> bytes | None:
     """Say in the file where its content is; gives back the content if a template made it."""

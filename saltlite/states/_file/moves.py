@@ -25,7 +25,7 @@ def copy_path(
     force: bool,
     makedirs: bool,
     subdir: bool,
-    dir_mode: Any = None,
+    dir_mode: object = None,
 ) -> Declared:
     """A copy of a file or directory; one that is there is left alone without ``force``."""
     shown = name
@@ -115,7 +115,7 @@ class Renamed(Resource[Places]):
         moving.move(self.source, self.name)
 
 
-def touch(name: str, atime: Any, mtime: Any, *, makedirs: bool) -> Declared:
+def touch(name: str, atime: object, mtime: object, *, makedirs: bool) -> Declared:
     """A file with its times set: now, or those given."""
     kind = "directory" if os.path.isdir(name) else "file"
     there = os.path.exists(name)

@@ -22,7 +22,7 @@ _HINT = (
 )  # fmt: skip
 
 
-def options_of(given: Any, strip: Any) -> list[str]:
+def options_of(given: object, strip: Any) -> list[str]:
     """The options of the program; raises FunctionError for such as are not allowed."""
     options = shlex.split(str(given or ""))
     refused = [one for one in options if one.partition("=")[0] in _REFUSED or _is_joined(one)]

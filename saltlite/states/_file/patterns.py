@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import Any
 
 
-def matches(path: str, patterns: Any) -> bool:
+def matches(path: str, patterns: object) -> bool:
     """Whether any of the patterns (one or a list) fits a relative path."""
     given = patterns if isinstance(patterns, (list, tuple)) else [patterns]
     return any(_matches_pattern(path, str(pattern)) for pattern in given)
@@ -19,7 +18,7 @@ def _matches_pattern(path: str, pattern: str) -> bool:
     return fnmatch.fnmatch(path, pattern)
 
 
-def is_wanted(path: str, include: Any, exclude: Any) -> bool:
+def is_wanted(path: str, include: object, exclude: object) -> bool:
     """Whether a path is included (all are without a pattern) and not excluded."""
     if include and not matches(path, include):
         return False

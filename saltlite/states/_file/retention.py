@@ -7,7 +7,6 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
@@ -28,7 +27,7 @@ _PERIODS: Mapping[str, Callable[[Moment], tuple[int, ...]]] = {
 MOST_RECENT = "most_recent"
 
 
-def parse_rules(retain: Any) -> dict[str, int | None]:
+def parse_rules(retain: object) -> dict[str, int | None]:
     """The rules with their counts, ``None`` for all; raises FunctionError for an unknown rule."""
     if not isinstance(retain, Mapping):
         raise FunctionError("retain must be a map of rules and counts")
@@ -47,7 +46,7 @@ def parse_rules(retain: Any) -> dict[str, int | None]:
     return rules
 
 
-def zone_of(name: Any) -> datetime.tzinfo | None:
+def zone_of(name: object) -> datetime.tzinfo | None:
     """The time zone of this name, that of the machine without one; raises FunctionError."""
     if not name:
         return None

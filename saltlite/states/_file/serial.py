@@ -19,7 +19,7 @@ MSGPACK = "msgpack"
 NOTHING = "<_null_>"
 
 
-def form(serializer: Any, formatter: Any) -> str:
+def form(serializer: object, formatter: object) -> str:
     """The name of the format.
 
     Raises:
@@ -39,7 +39,7 @@ def form(serializer: Any, formatter: Any) -> str:
     return name
 
 
-def options(name: str, given: Any, *, reading: bool) -> dict[str, Any]:
+def options(name: str, given: object, *, reading: bool) -> dict[str, Any]:
     """How it is written or read: what is given as a list of maps, over what goes without saying."""
     found = {} if reading else dict(_DEFAULTS.get(name, {}))
     parts = given if isinstance(given, list) else [given] if given else []
@@ -49,7 +49,7 @@ def options(name: str, given: Any, *, reading: bool) -> dict[str, Any]:
     return found
 
 
-def existing(path: str, name: str, given: Any) -> Any:
+def existing(path: str, name: str, given: object) -> Any:
     """The data in a file, ``None`` if there is no file.
 
     Raises:
@@ -64,7 +64,7 @@ def existing(path: str, name: str, given: Any) -> Any:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def _read_data(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
+def _read_data(data: bytes, name: str, known: Mapping[str, object]) -> Any:
     if name == MSGPACK:
         return unpack(data)
     read = SERIALIZERS[name].deserialize
@@ -76,14 +76,14 @@ def _read_data(data: bytes, name: str, known: Mapping[str, Any]) -> Any:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def merge_data(under: Any, over: Any) -> Any:
+def merge_data(under: object, over: object) -> Any:
     """New data laid on what is there; raises FunctionError for what is no map."""
     if isinstance(under, Mapping) and isinstance(over, Mapping):
         return merge(under, over)
     raise FunctionError("merge_if_exists merges maps only; one of the two is none")
 
 
-def pack(data: Any, **given: Any) -> bytes:
+def pack(data: object, **given: Any) -> bytes:
     """The data in msgpack; options of its own that are passed on change the form of numbers."""
     import msgpack
 
@@ -105,7 +105,7 @@ def unpack(data: bytes) -> Any:
         raise ValueError(str(error) or type(error).__name__) from error
 
 
-def content(data: Any, name: str, given: Any) -> str | bytes:
+def content(data: object, name: str, given: object) -> str | bytes:
     """The data as it is written; a text is ended by a line feed, in some formats by one more.
 
     Raises:
@@ -119,7 +119,7 @@ def content(data: Any, name: str, given: Any) -> str | bytes:
         raise FunctionError(f"{name}: {error}") from error
 
 
-def text(data: Any, name: str, given: Any) -> str:
+def text(data: object, name: str, given: object) -> str:
     """The data in a format that is text."""
     write = SERIALIZERS[name].serialize
     if write is None:
@@ -131,7 +131,7 @@ def text(data: Any, name: str, given: Any) -> str:
     return written if name in _ENDED and written.endswith("\n") else f"{written}\n"
 
 
-def difference(old: Any, new: Any) -> Any:
+def difference(old: object, new: object) -> Any:
     """What differs, as ``{"key": {"old", "new"}}``, map in map; ``None`` if nothing does."""
     if not isinstance(old, Mapping) or not isinstance(new, Mapping):
         return None if old == new else {"old": old, "new": new}

@@ -259,7 +259,7 @@ def list_declared(
     owner: DesiredPermissions,
     file: Callable[[str, str], Resource[Any]],
     link: Callable[[str, str], Symlink],
-    sym_mode: Any,
+    sym_mode: object,
 ) -> tuple[dict[str, Callable[[], Resource[Any]]], frozenset[str]]:
     """The declarations of all parts by path, in an order in which they can be made.
 

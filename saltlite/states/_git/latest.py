@@ -285,7 +285,7 @@ class Latest(Resource[WorkTreeStatus]):
         return _default_branch(now.refs)
 
     def _settle_clone(
-        self, ctx: MinionContext, now: WorkTreeStatus, local: Mapping[str, Any]
+        self, ctx: MinionContext, now: WorkTreeStatus, local: Mapping[str, object]
     ) -> None:
         call, sha = ctx.functions.call, self._wanted_sha(now.refs)
         current = parse_revision(ctx, self.target, "HEAD", local, "--abbrev-ref")

@@ -88,7 +88,7 @@ def is_bare(ctx: MinionContext, path: str) -> bool:
 
 
 def parse_revision(
-    ctx: MinionContext, cwd: str, rev: str, given: Mapping[str, Any], *words: str
+    ctx: MinionContext, cwd: str, rev: str, given: Mapping[str, object], *words: str
 ) -> str | None:
     """What ``rev-parse`` makes of it, ``None`` if there is no such thing."""
     call = ctx.functions.call
@@ -114,7 +114,7 @@ def last_words(error: SaltliteError) -> str:
     return str(error).partition(" failed: ")[2] or str(error)
 
 
-def stray_arguments(given: Mapping[str, Any]) -> str:
+def stray_arguments(given: Mapping[str, object]) -> str:
     """Return what is said of arguments that are none; empty without any."""
     stray = [f"{name}={value}" for name, value in given.items() if not name.startswith("__")]
     if not stray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
@@ -20,14 +19,14 @@ SAID = {
 }
 
 
-def words_of(given: Any) -> tuple[str, ...]:
+def words_of(given: object) -> tuple[str, ...]:
     """Options from a list or a text with commas, none of them empty."""
     words = given if isinstance(given, (list, tuple)) else str(given or "").split(",")
     return tuple(word.strip() for word in map(str, words) if word.strip())
 
 
 def entry_of(
-    name: str, device: str, fstype: str, opts: Sequence[str], dump: Any, pass_num: Any
+    name: str, device: str, fstype: str, opts: Sequence[str], dump: object, pass_num: object
 ) -> fstab.FstabLine:
     """A line as the table has it: blanks escaped, no options are ``defaults``."""
     return fstab.FstabLine(

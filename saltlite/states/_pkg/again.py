@@ -110,7 +110,7 @@ class Again:
 
 
 def _add_others(
-    others: Verdict, result: bool | None, said: Sequence[str], changes: Mapping[str, Any]
+    others: Verdict, result: bool | None, said: Sequence[str], changes: Mapping[str, object]
 ) -> Verdict:
     told = [others.comment] if others.comment else []
     return Verdict(

@@ -17,7 +17,7 @@ PACKAGES, FILES = "pkgs", "sources"
 _WHAT = frozenset({"name", "version", "refresh", PACKAGES, FILES})
 
 
-def together(low: Mapping[str, Any], chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def together(low: Mapping[str, object], chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The chunk ``low`` with the packages of others, which get ``__agg__``."""
     kind, wanted = _packages_of(low)
     joined = dict(low)
@@ -41,11 +41,11 @@ def together(low: Mapping[str, Any], chunks: Sequence[dict[str, Any]]) -> dict[s
     return joined
 
 
-def _is_same(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
+def _is_same(chunk: Mapping[str, object], low: Mapping[str, object]) -> bool:
     return all(chunk.get(key) == low.get(key) for key in ("__id__", "name", "state", "fun"))
 
 
-def _fits_chunk(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
+def _fits_chunk(chunk: Mapping[str, object], low: Mapping[str, object]) -> bool:
     """Whether the same command can do both."""
     if chunk.get("aggregate") is False or CONDITIONS.intersection(chunk):
         return False
@@ -54,7 +54,7 @@ def _fits_chunk(chunk: Mapping[str, Any], low: Mapping[str, Any]) -> bool:
     return _options_of(chunk) == _options_of(low)
 
 
-def _options_of(chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of(chunk: Mapping[str, object]) -> dict[str, Any]:
     return {
         key: value
         for key, value in chunk.items()
@@ -62,7 +62,7 @@ def _options_of(chunk: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _packages_of(chunk: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _packages_of(chunk: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
     """``pkgs`` or ``sources``, and what is wanted of it: a version or a file for each name."""
     kind = FILES if chunk.get(FILES) else PACKAGES
     listed = chunk.get(kind)

@@ -81,13 +81,13 @@ def file_versions(ctx: MinionContext, wanted: Sequence[PackageSpec]) -> dict[str
     return {name: back_end.file_version(path) for name, path in files.items()}
 
 
-def narrowing(options: Mapping[str, Any]) -> dict[str, Any]:
+def narrowing(options: Mapping[str, object]) -> dict[str, Any]:
     """The keywords of an installation that say which versions there are for it."""
     return {key: options[key] for key in ("fromrepo", "update_holds") if options.get(key)}
 
 
 def candidates(
-    ctx: MinionContext, names: Sequence[str], options: Mapping[str, Any]
+    ctx: MinionContext, names: Sequence[str], options: Mapping[str, object]
 ) -> dict[str, str]:
     """The versions an installation would bring, from the lists as they are."""
     if not names:

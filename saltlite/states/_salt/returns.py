@@ -28,7 +28,7 @@ class Leniency:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fail_minions: Any, allow_fail: Any = 0) -> Leniency | str:
+    def of(cls, fail_minions: object, allow_fail: object = 0) -> Leniency | str:
         """From a state's arguments; a sentence about one that cannot be meant."""
         if isinstance(allow_fail, bool) or not isinstance(allow_fail, int):
             return "Passed invalid value for 'allow_fail', must be an int"
@@ -102,7 +102,7 @@ def _sort_return(found: _Sorted, minion: str, full: Full, leniency: Leniency) ->
         found.errors.append(f"Minion {minion} did not return a state result.")
 
 
-def _state_returns(ret: Any) -> list[Mapping[str, Any]] | None:
+def _state_returns(ret: object) -> list[Mapping[str, Any]] | None:
     """The returns of the states of a run, ``None`` if it is none."""
     if not isinstance(ret, Mapping):
         return None
@@ -117,7 +117,7 @@ def _has_failed(full: Full) -> bool:
     return bool(full.get("failed")) or bool(full.get("retcode"))
 
 
-def is_good(ret: Any) -> bool:
+def is_good(ret: object) -> bool:
     """What counts as a function's success if nobody says otherwise."""
     return ret is not False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
@@ -15,8 +14,8 @@ from saltlite.states._file.checks import failure
 def cached(
     ctx: MinionContext,
     name: str,
-    source_hash: Any = "",
-    source_hash_name: Any = None,
+    source_hash: object = "",
+    source_hash_name: object = None,
     skip_verify: bool = False,
     saltenv: str = "base",
     use_etag: bool = False,

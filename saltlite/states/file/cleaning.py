@@ -17,7 +17,7 @@ def pruned(
     name: str,
     recurse: bool = False,
     ignore_errors: bool = False,
-    older_than: Any = None,
+    older_than: object = None,
 ) -> Declared:
     """No directory at a path, unless there is something in it."""
     days = None if older_than is None else _parse_number(older_than, "older_than")
@@ -35,16 +35,16 @@ def _parse_number(value: Any, argument: str) -> float:
 def tidied(
     ctx: MinionContext,
     name: str,
-    age: Any = 0,
-    matches: Any = None,
+    age: object = 0,
+    matches: object = None,
     rmdirs: bool = False,
-    size: Any = 0,
-    exclude: Any = None,
+    size: object = 0,
+    exclude: object = None,
     full_path_match: bool = False,
     followlinks: bool = False,
     time_comparison: str = "atime",
     age_size_logical_operator: str = "OR",
-    age_size_only: Any = None,
+    age_size_only: object = None,
     rmlinks: bool = True,
     **kwargs: Any,
 ) -> Declared:
@@ -68,9 +68,9 @@ def tidied(
 def retention_schedule(
     ctx: MinionContext,
     name: str,
-    retain: Any,
-    strptime_format: Any = None,
-    timezone: Any = None,
+    retain: object,
+    strptime_format: object = None,
+    timezone: object = None,
 ) -> Declared:
     """A directory with no more copies than the rules in ``retain`` keep."""
     name = os.path.expanduser(name)

@@ -21,22 +21,22 @@ from saltlite.states.file.managed import managed
 def directory(
     ctx: MinionContext,
     name: str,
-    user: Any = None,
-    group: Any = None,
-    recurse: Any = None,
-    max_depth: Any = None,
-    dir_mode: Any = None,
-    file_mode: Any = None,
+    user: object = None,
+    group: object = None,
+    recurse: object = None,
+    max_depth: object = None,
+    dir_mode: object = None,
+    file_mode: object = None,
     makedirs: bool = False,
     clean: bool = False,
-    require: Any = None,
-    exclude_pat: Any = None,
+    require: object = None,
+    exclude_pat: object = None,
     follow_symlinks: bool = False,
     force: bool = False,
-    backupname: Any = None,
+    backupname: object = None,
     allow_symlink: bool = True,
     children_only: bool = False,
-    mode: Any = None,
+    mode: object = None,
     **kwargs: Any,
 ) -> Declared:
     """A directory, and whose and how open everything in it is."""
@@ -61,7 +61,7 @@ def directory(
     )  # fmt: skip
 
 
-def _required_paths(ctx: MinionContext, require: Any, name: str) -> frozenset[str]:
+def _required_paths(ctx: MinionContext, require: object, name: str) -> frozenset[str]:
     """The paths below a directory that required states are about, and those they are in."""
     low = ctx.state.get(LOWSTATE, ())
     pairs = [
@@ -74,23 +74,23 @@ def _required_paths(ctx: MinionContext, require: Any, name: str) -> frozenset[st
 def recurse(
     ctx: MinionContext,
     name: str,
-    source: Any,
+    source: object,
     keep_source: bool = True,
     clean: bool = False,
-    require: Any = None,
-    user: Any = None,
-    group: Any = None,
-    dir_mode: Any = None,
-    file_mode: Any = None,
-    sym_mode: Any = None,
-    template: Any = None,
-    context: Any = None,
+    require: object = None,
+    user: object = None,
+    group: object = None,
+    dir_mode: object = None,
+    file_mode: object = None,
+    sym_mode: object = None,
+    template: object = None,
+    context: object = None,
     replace: bool = True,
-    defaults: Any = None,
+    defaults: object = None,
     include_empty: bool = False,
-    backup: Any = "",
-    include_pat: Any = None,
-    exclude_pat: Any = None,
+    backup: object = "",
+    include_pat: object = None,
+    exclude_pat: object = None,
     maxdepth: Any = None,
     keep_symlinks: bool = False,
     force_symlinks: bool = False,
@@ -139,7 +139,7 @@ def recurse(
     )  # fmt: skip
 
 
-def _tree_source(ctx: MinionContext, source: Any, saltenv: str) -> str:
+def _tree_source(ctx: MinionContext, source: object, saltenv: str) -> str:
     try:
         given = source if isinstance(source, list) else [source]
         found, _ = sources.choose_source(ctx, [str(one).rstrip("/") for one in given], "", saltenv)

@@ -28,17 +28,17 @@ from saltlite.states._file.located import mark_location
 def append(
     ctx: MinionContext,
     name: str,
-    text: Any = None,
+    text: object = None,
     makedirs: bool = False,
-    source: Any = None,
-    source_hash: Any = None,
-    template: Any = "jinja",
-    sources: Any = None,
-    source_hashes: Any = None,
-    defaults: Any = None,
-    context: Any = None,
+    source: object = None,
+    source_hash: object = None,
+    template: object = "jinja",
+    sources: object = None,
+    source_hashes: object = None,
+    defaults: object = None,
+    context: object = None,
     ignore_whitespace: bool = True,
-    encoding: Any = None,
+    encoding: object = None,
     encoding_errors: str = "strict",
     saltenv: str = "base",
 ) -> Declared:
@@ -61,17 +61,17 @@ def append(
 def prepend(
     ctx: MinionContext,
     name: str,
-    text: Any = None,
+    text: object = None,
     makedirs: bool = False,
-    source: Any = None,
-    source_hash: Any = None,
-    template: Any = "jinja",
-    sources: Any = None,
-    source_hashes: Any = None,
-    defaults: Any = None,
-    context: Any = None,
-    header: Any = None,
-    encoding: Any = None,
+    source: object = None,
+    source_hash: object = None,
+    template: object = "jinja",
+    sources: object = None,
+    source_hashes: object = None,
+    defaults: object = None,
+    context: object = None,
+    header: object = None,
+    encoding: object = None,
     encoding_errors: str = "strict",
     saltenv: str = "base",
 ) -> Declared:
@@ -95,14 +95,14 @@ def replace(
     ctx: MinionContext,
     name: str,
     pattern: str,
-    repl: Any,
+    repl: object,
     count: int = 0,
-    flags: Any = 8,
-    bufsize: Any = 1,
+    flags: object = 8,
+    bufsize: object = 1,
     append_if_not_found: bool = False,
     prepend_if_not_found: bool = False,
-    not_found_content: Any = None,
-    backup: Any = ".bak",
+    not_found_content: object = None,
+    backup: object = ".bak",
     show_changes: bool = True,
     ignore_if_missing: bool = False,
     backslash_literal: bool = False,
@@ -146,9 +146,9 @@ def line(
     quiet: bool = False,
     indent: bool = True,
     create: bool = False,
-    user: Any = None,
-    group: Any = None,
-    file_mode: Any = None,
+    user: object = None,
+    group: object = None,
+    file_mode: object = None,
 ) -> Declared:
     """One line of a file."""
     wrong = explain_bad_name(name, "line")
@@ -190,21 +190,21 @@ def blockreplace(
     name: str,
     marker_start: str = "#-- start managed zone --",
     marker_end: str = "#-- end managed zone --",
-    source: Any = None,
-    source_hash: Any = None,
-    template: Any = "jinja",
-    sources: Any = None,
-    source_hashes: Any = None,
-    defaults: Any = None,
-    context: Any = None,
-    content: Any = "",
+    source: object = None,
+    source_hash: object = None,
+    template: object = "jinja",
+    sources: object = None,
+    source_hashes: object = None,
+    defaults: object = None,
+    context: object = None,
+    content: object = "",
     append_if_not_found: bool = False,
     prepend_if_not_found: bool = False,
     backup: Any = ".bak",
     show_changes: bool = True,
     append_newline: Any = None,
     insert_before_match: Any = None,
-    insert_after_match: Any = None,
+    insert_after_match: object = None,
     saltenv: str = "base",
     __id__: str | None = None,
 ) -> Declared:
@@ -243,9 +243,9 @@ def comment(
     name: str,
     regex: str,
     char: str = "#",
-    backup: Any = ".bak",
+    backup: object = ".bak",
     ignore_missing: bool = False,
-    encoding: Any = None,
+    encoding: object = None,
     encoding_errors: str = "strict",
 ) -> Declared:
     """Lines that are commented out."""
@@ -259,7 +259,7 @@ def comment(
 
 
 def uncomment(
-    ctx: MinionContext, name: str, regex: str, char: str = "#", backup: Any = ".bak"
+    ctx: MinionContext, name: str, regex: str, char: str = "#", backup: object = ".bak"
 ) -> Declared:
     """Lines that are no comments."""
     wrong = explain_bad_name(name, "uncomment")
@@ -320,7 +320,9 @@ def keyvalue(
     return Action(would=would, run=act, changes=changes)
 
 
-def accumulated(ctx: MinionContext, name: str, filename: str, text: Any, **kwargs: Any) -> Declared:
+def accumulated(
+    ctx: MinionContext, name: str, filename: str, text: object, **kwargs: Any
+) -> Declared:
     """A text for a file that another state of this run makes: its template sees ``accumulator``."""
     if not name:
         return failure("Must provide name to file.accumulated")
@@ -339,17 +341,17 @@ def accumulated(ctx: MinionContext, name: str, filename: str, text: Any, **kwarg
 def patch(
     ctx: MinionContext,
     name: str,
-    source: Any = None,
-    source_hash: Any = None,
-    source_hash_name: Any = None,
+    source: object = None,
+    source_hash: object = None,
+    source_hash_name: object = None,
     skip_verify: bool = False,
-    template: Any = None,
-    context: Any = None,
-    defaults: Any = None,
-    options: Any = "",
-    reject_file: Any = None,
-    strip: Any = None,
-    saltenv: Any = None,
+    template: object = None,
+    context: object = None,
+    defaults: object = None,
+    options: object = "",
+    reject_file: object = None,
+    strip: object = None,
+    saltenv: object = None,
     **kwargs: Any,
 ) -> Declared:
     """A patch that is applied to a file, or to the files of a directory."""

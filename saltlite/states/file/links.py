@@ -18,11 +18,11 @@ def symlink(
     name: str,
     target: str,
     force: bool = False,
-    backupname: Any = None,
+    backupname: object = None,
     makedirs: bool = False,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = None,
+    user: object = None,
+    group: object = None,
+    mode: object = None,
     atomic: bool = False,
     disallow_copy_and_unlink: bool = False,
     inherit_user_and_group: bool = False,
@@ -54,7 +54,7 @@ def symlink(
     )  # fmt: skip
 
 
-def _refuse_unknown(user: Any, group: Any) -> Verdict | None:
+def _refuse_unknown(user: object, group: object) -> Verdict | None:
     missing = []
     if user is not None and owners.user_id(user) == "":
         missing.append(f"User {user} does not exist")
@@ -73,9 +73,9 @@ def hardlink(
     target: str,
     force: bool = False,
     makedirs: bool = False,
-    user: Any = None,
-    group: Any = None,
-    dir_mode: Any = None,
+    user: object = None,
+    group: object = None,
+    dir_mode: object = None,
     **kwargs: Any,
 ) -> Declared:
     """Another name of a file."""

@@ -35,9 +35,9 @@ DESERIALIZER = (
 def managed(
     ctx: MinionContext,
     name: str,
-    source: Any = None,
-    source_hash: Any = "",
-    source_hash_name: Any = None,
+    source: object = None,
+    source_hash: object = "",
+    source_hash_name: object = None,
     keep_source: bool = True,
     user: Any = None,
     group: Any = None,
@@ -45,27 +45,27 @@ def managed(
     attrs: Any = None,
     template: Any = None,
     makedirs: bool = False,
-    dir_mode: Any = None,
+    dir_mode: object = None,
     context: Any = None,
     replace: bool = True,
     defaults: Any = None,
-    backup: Any = "",
-    show_changes: Any = True,
+    backup: object = "",
+    show_changes: object = True,
     create: bool = True,
     contents: Any = None,
     tmp_dir: str = "",
     tmp_ext: str = "",
-    contents_pillar: Any = None,
-    contents_grains: Any = None,
+    contents_pillar: object = None,
+    contents_grains: object = None,
     contents_newline: bool = True,
     contents_delimiter: str = DELIMITER,
     encoding: Any = None,
     encoding_errors: str = "strict",
     allow_empty: bool = True,
     follow_symlinks: bool = True,
-    check_cmd: Any = None,
+    check_cmd: object = None,
     skip_verify: bool = False,
-    selinux: Any = None,
+    selinux: object = None,
     verify_ssl: bool = True,
     use_etag: bool = False,
     saltenv: str = "base",
@@ -124,7 +124,7 @@ def managed(
 
 
 def _no_conflict(
-    source: Any, context: Any, defaults: Any, *, keep_mode: bool, has_contents: bool
+    source: object, context: object, defaults: object, *, keep_mode: bool, has_contents: bool
 ) -> None:
     """Raises FunctionError for arguments that exclude one another or are no maps."""
     ways = "'contents', 'contents_pillar', or 'contents_grains'"
@@ -138,7 +138,7 @@ def _no_conflict(
 
 
 def _render_text(
-    ctx: MinionContext, text: str, template: str, context: Any, defaults: Any, saltenv: str
+    ctx: MinionContext, text: str, template: str, context: object, defaults: object, saltenv: str
 ) -> str:
     if not sources.is_engine(template):
         raise FunctionError(f"Specified template format {template} is not supported")
@@ -148,21 +148,21 @@ def _render_text(
 def serialize(
     ctx: MinionContext,
     name: str,
-    dataset: Any = None,
-    dataset_pillar: Any = None,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = None,
-    backup: Any = "",
+    dataset: object = None,
+    dataset_pillar: object = None,
+    user: object = None,
+    group: object = None,
+    mode: object = None,
+    backup: object = "",
     makedirs: bool = False,
     show_changes: Any = True,
     create: bool = True,
     merge_if_exists: bool = False,
     encoding: Any = None,
     encoding_errors: str = "strict",
-    serializer: Any = None,
-    serializer_opts: Any = None,
-    deserializer_opts: Any = None,
+    serializer: object = None,
+    serializer_opts: object = None,
+    deserializer_opts: object = None,
     saltenv: str = "base",
     **kwargs: Any,
 ) -> Declared:
@@ -206,8 +206,8 @@ def serialize(
 def decode(
     ctx: MinionContext,
     name: str,
-    encoded_data: Any = None,
-    contents_pillar: Any = None,
+    encoded_data: object = None,
+    contents_pillar: object = None,
     encoding_type: str = "base64",
     checksum: str = "md5",
 ) -> Declared:

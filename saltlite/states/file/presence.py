@@ -42,9 +42,9 @@ def mknod(
     ntype: str,
     major: int = 0,
     minor: int = 0,
-    user: Any = None,
-    group: Any = None,
-    mode: Any = "0600",
+    user: object = None,
+    group: object = None,
+    mode: object = "0600",
 ) -> Declared:
     """A device or named pipe."""
     if ntype not in ("c", "b", "p"):
@@ -58,7 +58,11 @@ def mknod(
 
 
 def touch(
-    ctx: MinionContext, name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False
+    ctx: MinionContext,
+    name: str,
+    atime: object = None,
+    mtime: object = None,
+    makedirs: bool = False,
 ) -> Declared:
     """A file with its times set."""
     wrong = explain_bad_name(name, "touch")
