@@ -1,4 +1,4 @@
-"""Names of functions and classes, held to the rules of docs/glossary.md.
+"""Names of functions and classes, and types of parameters, held to the rules of docs/glossary.md.
 
 What is above the aim has a ceiling that may only come down: who renames lowers it, and nobody can
 raise it without saying so here.
@@ -22,6 +22,9 @@ ONE_WORD_PERCENT = 2.3
 
 REPEATED_CLASSES = 0
 """Class names that mean more than two things."""
+
+ANY_PERCENT = 5.0
+"""Of all parameters, those whose type contains ``Any``. The aim is 10."""
 
 SLACK = 0.6
 """A ceiling this far above what is there is to be lowered."""
@@ -80,6 +83,19 @@ def function_names() -> Iterator[str]:
             yield node.name
 
 
+def parameters() -> Iterator[ast.arg]:
+    for node in definitions():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                if parameter.arg not in ("self", "cls"):
+                    yield parameter
+
+
+def is_untyped(parameter: ast.arg) -> bool:
+    return parameter.annotation is None or "Any" in ast.unparse(parameter.annotation)
+
+
 def words_of(name: str) -> list[str]:
     return [word for word in name.split("_") if word]
 
@@ -105,6 +121,13 @@ def test_private_functions_say_what_they_do():
     one_word = [name for name in names if name[0] == "_" and len(words_of(name)) == 1]
     share = percent(len(one_word), len(names))
     assert ONE_WORD_PERCENT - SLACK < share <= ONE_WORD_PERCENT
+
+
+def test_parameters_have_types():
+    """Who takes whatever a user gives takes an ``object``, and must look before using it."""
+    untyped = [is_untyped(parameter) for parameter in parameters()]
+    share = percent(sum(untyped), len(untyped))
+    assert ANY_PERCENT - SLACK < share <= ANY_PERCENT
 
 
 def test_one_class_name_means_one_thing():
