@@ -88,7 +88,8 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
     "locale": {},  # subprocess, for text
     "pickle": {"DEFAULT_PROTOCOL": 5 if sys.version_info >= (3, 14) else 4},  # zmq's send_pyobj
     "platform": {"python_implementation": _name_implementation},  # zmq, to choose its backend
-    "random": {},  # the same as hashlib, which it loads
+    "random": {"random": LATER},  # the same as hashlib, which it loads
+    "subprocess": {"DEVNULL": -3, "PIPE": -1, "STDOUT": -2},  # asyncio; the minion's loop runs none
     "textwrap": {},  # optparse and traceback, for help and for exceptions of several lines
     "tokenize": {},  # inspect and linecache, to read sources
     "urllib.parse": {"quote_from_bytes": LATER},  # pathlib, for paths as addresses

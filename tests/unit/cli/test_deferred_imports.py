@@ -129,11 +129,36 @@ def test_a_module_that_is_loaded_stays() -> None:
     assert sys.modules["subprocess"] is subprocess
 
 
+def test_processes_can_be_run_where_they_were_put_off() -> None:
+    code = """
+import asyncio, saltlite.cli, subprocess
+from subprocess import PIPE
+async def run():
+    made = await asyncio.create_subprocess_exec("echo", "a", stdout=PIPE)
+    return (await made.communicate())[0]
+print(asyncio.run(run()), subprocess.run(["true"], stdout=PIPE).returncode, PIPE == subprocess.PIPE)
+"""
+    for order in (
+        code,
+        code.replace("import asyncio, saltlite.cli,", "import saltlite.cli, asyncio,"),
+    ):
+        assert run_python(order) == "b'a\\n' 0 True\n"
+
+
+def test_a_number_by_chance_where_it_was_put_off() -> None:
+    code = """
+import saltlite.cli, random
+chance = random.random
+print(0 <= chance() < 1, 0 <= random.random() < 1, random.choice([3]))
+"""
+    assert run_python(code) == "True True 3\n"
+
+
 @pytest.mark.parametrize(
     ("modules", "used"),
     [
         ("saltlite.cli.salt_minion, saltlite.minion.daemon", []),
-        ("saltlite.minion.minion", ["random"]),
+        ("saltlite.minion.minion", []),
         ("saltlite.cli.salt_master, saltlite.master.daemon, saltlite.master.mworker", []),
     ],
 )
