@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import saltlite.master
-from attacks import NO_REPLY, Stranger, Victim, clear, unharmed
+from attacks import LIMITED, NO_REPLY, WEB_ONLY, Stranger, Victim, clear, unharmed
 from cluster import Cluster
 from loads import ENCRYPTED
 from rogue import Rogue
@@ -208,7 +208,7 @@ def test_a_key_without_a_name_is_that_of_root(victim: Victim) -> None:
     asked = {"cmd": "wheel", "fun": "key.list_all"}
     reply = victim.stranger.send(clear({**asked, "key": key_of(victim.cluster, "root")}))
     assert reply["data"]["success"] is True
-    for key in (key_of(victim.cluster, "nobody"), PRIVATE_KEY, ""):
+    for key in (key_of(victim.cluster, LIMITED), PRIVATE_KEY, ""):
         reply = victim.stranger.send(clear({**asked, "key": key}))
         assert error_of(reply).endswith("AuthenticationError")
 
@@ -226,7 +226,7 @@ SMUGGLED: list[dict[str, Any]] = [
     {"fun": "xtest.ping"},
     {"fun": "TEST.PING"},
     {"fun": "cmd.run", "kwargs": {"user": "root"}},
-    {"fun": "cmd.run", "user": "sudo_nobody"},
+    {"fun": "cmd.run", "user": f"sudo_{LIMITED}"},
     {"fun": "cmd.run", "user": "sudo_root"},
     {"fun": "cmd.run", "user": "root"},
 ]
@@ -237,17 +237,17 @@ def test_a_limited_user_smuggles_nothing(
     victim: Victim, bystander: Rogue, fields: dict[str, Any]
 ) -> None:
     """No form of a compound job hides a call that the user may not make."""
-    fields = {"user": "nobody", "key": key_of(victim.cluster, "nobody"), **fields}
+    fields = {"user": LIMITED, "key": key_of(victim.cluster, LIMITED), **fields}
     with unharmed(victim):
         reply = victim.stranger.send(publish(tgt=bystander.id, **fields))
     assert error_of(reply) in ("AuthorizationError", "AuthenticationError")
 
 
 def test_a_limited_user_may_do_what_the_list_says(victim: Victim, bystander: Rogue) -> None:
-    key = key_of(victim.cluster, "nobody")
+    key = key_of(victim.cluster, LIMITED)
     kwarg = [{"__kwarg__": True, "fun": "cmd.run"}]
     reply = victim.stranger.send(
-        publish(tgt=bystander.id, user="nobody", key=key, arg=kwarg, fun="test.ping")
+        publish(tgt=bystander.id, user=LIMITED, key=key, arg=kwarg, fun="test.ping")
     )
     assert reply["load"]["minions"] == [bystander.id]
 
@@ -276,9 +276,9 @@ def test_a_limited_user_reaches_only_the_minions_of_the_list(
 ) -> None:
     """CVE-2022-22941: what was authorised is what is published; an empty match is not."""
     assert bystander.id == "b"
-    key = key_of(victim.cluster, "daemon")
+    key = key_of(victim.cluster, WEB_ONLY)
     with unharmed(victim):
-        reply = victim.stranger.send(publish(user="daemon", key=key, **fields))
+        reply = victim.stranger.send(publish(user=WEB_ONLY, key=key, **fields))
     refused = error_of(reply) in ("AuthorizationError", "AuthenticationError")
     nobody = isinstance(reply, dict) and reply.get("load", {}).get("jid", 0) is None
     assert refused or nobody, reply
@@ -342,9 +342,9 @@ def test_what_is_refused_does_not_leave_by_the_other_port(
     victim: Victim, bystander: Rogue, root_key: str
 ) -> None:
     """Refused jobs, then an honest one: the honest one is the first that minions hear of."""
-    key = key_of(victim.cluster, "nobody")
+    key = key_of(victim.cluster, LIMITED)
     wrong = [publish(**fields) for fields in WRONG_KEYS + ODD_KEYS]
-    wrong += [publish(**{"user": "nobody", "key": key, **fields}) for fields in SMUGGLED]
+    wrong += [publish(**{"user": LIMITED, "key": key, **fields}) for fields in SMUGGLED]
     with bystander.listening() as ear:
         victim.stranger.send_many(wrong)
         reply = victim.stranger.send(publish(tgt=bystander.id, key=root_key))

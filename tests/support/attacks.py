@@ -21,11 +21,14 @@ import psutil
 import zmq
 
 from cluster import Cluster, eventually
+from saltlite.master.acl import process_user
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
-LIMITED, WEB_ONLY = "nobody", "daemon"
-"""Local users: one may only ``test.ping``, the other only minions named ``web*``."""
+OWN = process_user()
+LIMITED, WEB_ONLY = [name for name in ("nobody", "daemon", "bin") if name != OWN][:2]
+"""Local users: one may only ``test.ping``, the other only minions named ``web*``. Neither is the
+one of the tests, whose master is its own."""
 
 PEER = "peer1"
 """A minion that may publish ``test.ping``, and nothing else."""
