@@ -5,7 +5,7 @@ Source: tests/cases/cli_samples.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from saltlite.core.output_options import CYAN, GREEN, RED, YELLOW, OutputOptions
 from saltlite.core.plain import Plain
@@ -18,10 +18,11 @@ def output(data: Plain, options: OutputOptions) -> str:
     return "\n".join(lines(data, options))
 
 
-def lines(data: Plain, options: OutputOptions, indent: int = 0) -> Iterator[str]:
+def lines(data: Plain, options: OutputOptions, indent: int = 0) -> list[str]:
     """The same as lines, starting at ``indent`` columns."""
-    prefix = "- " if isinstance(data, (list, tuple)) else ""
-    yield from _format_value(data, options, indent, prefix)
+    found: list[str] = []
+    _add_value(found, data, options, indent)
+    return found
 
 
 def sorted_keys(data: Mapping[str, Plain]) -> list[str]:
@@ -32,44 +33,51 @@ def sorted_keys(data: Mapping[str, Plain]) -> list[str]:
         return sorted(data, key=str)
 
 
-def _format_value(data: Plain, options: OutputOptions, indent: int, prefix: str) -> Iterator[str]:
-    if isinstance(data, Mapping):
-        yield from _format_mapping(data, options, indent)
+# A list is handed down and filled: a generator in each level would pass each line up through all.
+
+
+def _add_value(
+    found: list[str], data: Plain, options: OutputOptions, indent: int, prefix: str = ""
+) -> None:
+    if isinstance(data, (str, bytes)):
+        _add_text(found, data, options, indent, prefix)
     elif isinstance(data, (list, tuple, set)):
-        yield from _format_items(data, options, indent)
-    elif isinstance(data, (str, bytes)):
-        yield from _format_text(data, options, indent, prefix)
+        _add_items(found, data, options, indent)
+    elif isinstance(data, Mapping):
+        _add_mapping(found, data, options, indent)
     else:
-        yield " " * indent + options.paint(f"{prefix}{data}", YELLOW)
+        found.append(" " * indent + options.paint(f"{prefix}{data}", YELLOW))
 
 
-def _format_text(
-    data: str | bytes, options: OutputOptions, indent: int, prefix: str
-) -> Iterator[str]:
+def _add_text(
+    found: list[str], data: str | bytes, options: OutputOptions, indent: int, prefix: str
+) -> None:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     for line in text.splitlines():
-        yield " " * indent + options.paint(f"{prefix}{options.clean(line)}", GREEN)
+        found.append(" " * indent + options.paint(f"{prefix}{options.clean(line)}", GREEN))
         prefix = " " * len(prefix)
 
 
-def _format_items(
-    data: list[Plain] | tuple[Plain, ...] | set[Plain], options: OutputOptions, indent: int
-) -> Iterator[str]:
+def _add_items(
+    found: list[str],
+    data: list[Plain] | tuple[Plain, ...] | set[Plain],
+    options: OutputOptions,
+    indent: int,
+) -> None:
     for item in data:
-        if isinstance(item, (Mapping, list, tuple)):
-            yield " " * indent + options.paint("|_", RED if options.retcode else GREEN)
-            yield from _format_value(item, options, indent + 2, "- ")
+        if isinstance(item, (dict, list, tuple, Mapping)):
+            found.append(" " * indent + options.paint("|_", RED if options.retcode else GREEN))
+            _add_value(found, item, options, indent + 2, "- ")
         else:
-            yield from _format_value(item, options, indent, "- ")
+            _add_value(found, item, options, indent, "- ")
 
 
-def _format_mapping(
-    data: Mapping[str, Plain], options: OutputOptions, indent: int
-) -> Iterator[str]:
+def _add_mapping(
+    found: list[str], data: Mapping[str, Plain], options: OutputOptions, indent: int
+) -> None:
     color = RED if options.retcode else CYAN
     if indent:
-        yield " " * indent + options.paint(DASHES, color)
+        found.append(" " * indent + options.paint(DASHES, color))
     for key in sorted_keys(data):
-        value = data[key]
-        yield f"{' ' * indent}{options.paint(options.clean(str(key)), color)}:"
-        yield from lines(value, options, indent + 4)
+        found.append(f"{' ' * indent}{options.paint(options.clean(str(key)), color)}:")
+        _add_value(found, data[key], options, indent + 4)
