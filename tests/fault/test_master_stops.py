@@ -98,9 +98,8 @@ def test_a_killed_worker_in_the_middle_of_a_stop_does_not_hold_it_up(lab: Lab) -
     assert master.process is not None
     lab.publish(sleep_s=0.2)
     master.process.terminate()
-    with contextlib.suppress(
-        AssertionError, psutil.NoSuchProcess
-    ):  # it may have ended in order already
+    # it may have ended in order already
+    with contextlib.suppress(AssertionError, psutil.NoSuchProcess):
         kill_titled(master, "MWorker-1")
     assert master.process.wait(15) == 0
 
