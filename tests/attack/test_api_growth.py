@@ -1,7 +1,8 @@
-"""What salt-api has answered leaves nothing behind: large answers, commands nobody waits for."""
+"""What salt-api takes at rest and for streams; what it has answered leaves nothing behind."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -25,6 +26,11 @@ JOBS = 5_000
 GROWTH_MOST = 9 * 2**20
 WAITING_BYTES_MOST = 16 * 2**20
 """For the commands of one session that have a turn or wait for one."""
+
+AT_REST_MOST = 45 * 2**20
+STREAMS = 500
+STREAMS_MOST = 30 * 2**20
+USERS = ("anna", "ben", "cara", "zed")
 
 LIST_JOBS = {"client": "runner", "fun": "jobs.list_jobs"}
 PING = {"client": "local", "tgt": "*", "fun": "test.ping"}
@@ -95,3 +101,41 @@ def test_commands_that_nobody_waits_for_are_bounded(cluster: ApiCluster) -> None
     other = cluster.client.log_in("ben")
     assert cluster.client.run(other, PING).body == {"return": [{"m1": True}]}
     assert most - before < WAITING_BYTES_MOST, f"{before / 2**20:.1f} -> {most / 2**20:.1f} MiB"
+
+
+def test_it_is_small_at_rest_and_for_every_stream_it_may_have(cluster: ApiCluster) -> None:
+    process = psutil.Process(cluster.api.pid)
+    at_rest = process.memory_info().rss
+    assert at_rest < AT_REST_MOST, f"{at_rest / 2**20:.1f} MiB"
+    with contextlib.ExitStack() as opened:
+        streams = []
+        for number in range(STREAMS):
+            if number % 10 == 0:  # so many a session may have
+                session = cluster.client.log_in(USERS[number // 10 % len(USERS)])
+            source = f"127.0.1.{number // 100 + 1}"  # an address may have 200 connections
+            streams.append(opened.enter_context(open_stream(cluster.api_port, source, session)))
+        for stream in streams:
+            read_until(stream, b"retry:")
+        cluster.client.ask("POST", "/hook/all", {"X-Auth-Token": session}, {"a": "x" * 100_000})
+        most = 0
+        for stream in streams:
+            read_until(stream, b"netapi/hook/all")
+            most = max(most, process.memory_info().rss)  # the others have not read it yet
+            read_until(stream, b"\n\n")
+        taken = most - at_rest
+    print(f"{at_rest / 2**20:.1f} MiB at rest, {taken / 2**20:.1f} MiB for {STREAMS} streams")
+    assert taken < STREAMS_MOST, f"{taken / 2**20:.1f} MiB for {STREAMS} streams"
+
+
+def open_stream(port: int, source: str, session: str) -> socket.socket:
+    stream = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(source, 0))
+    stream.sendall(f"GET /events HTTP/1.1\r\nHost: x\r\nX-Auth-Token: {session}\r\n\r\n".encode())
+    return stream
+
+
+def read_until(stream: socket.socket, wanted: bytes) -> None:
+    seen = b""
+    while wanted not in seen:
+        block = stream.recv(65536)
+        assert block, "the stream has ended"
+        seen = seen[-len(wanted) :] + block
