@@ -56,7 +56,8 @@ for section in SECTIONS:
 paths.DEFAULT_DIR = f"{OWN_ROOT}{paths.DEFAULT_DIR}"
 os.environ["SALT_CONFIG_DIR"] = paths.DEFAULT_DIR  # for the commands that tests start
 os.environ["SALT_SALTFILE"] = f"{OWN_ROOT}/Saltfile"  # instead of one of whoever runs the tests
-Path(OWN_ROOT, "Saltfile").touch(mode=0o600)
+Path(OWN_ROOT, "Saltfile").touch()
+os.chmod(OWN_ROOT, 0o755)  # tests become other users, who read it too
 
 
 def pytest_unconfigure() -> None:
