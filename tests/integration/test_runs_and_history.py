@@ -72,7 +72,7 @@ def test_a_wheel_function_by_the_master(ctx: RunnerContext) -> None:
     data = client.cmd_async({"fun": "minions.connected"})["data"]
     assert (data["fun"], data["success"]) == ("wheel.minions.connected", True)
     assert data["return"] == ["m1", "m2"]
-    assert data["user"] == "root"
+    assert data["user"] == process_user()
 
 
 def test_a_run_that_dies_is_an_answer(salted: Cluster, ctx: RunnerContext) -> None:
