@@ -15,6 +15,7 @@ from saltlite.cli.runs import runner_context
 from saltlite.client.runner import RunnerClient, WheelClient
 from saltlite.config.load import load_master
 from saltlite.errors import MasterRefused, RequestTimeout
+from saltlite.master.acl import process_user
 from saltlite.runner_context import RunnerContext
 
 
