@@ -16,8 +16,12 @@ from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from saltlite.config.minion import MinionConfig
     from saltlite.runner_context import RunnerContext
+
+    T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,12 @@ class Functions(Protocol):
 
     def source(self, module: str) -> ModuleFunctions:
         """A module: its file and documentation; raises FunctionUnavailable."""
+
+    def find_replacement(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """What users have in the place of one of our functions, without a context to fill in.
+
+        ``None`` if ours is the one to call; raises FunctionUnavailable.
+        """
 
     def reload(self) -> None:
         """Read changed modules again."""
@@ -99,6 +109,9 @@ class NoFunctions:
     def source(self, module: str) -> ModuleFunctions:
         """Raise FunctionUnavailable."""
         raise FunctionUnavailable(module)
+
+    def find_replacement(self, function: Callable[..., Any]) -> None:
+        """Nobody takes the place of ours."""
 
     def reload(self) -> None:
         """Nothing to read."""
@@ -155,6 +168,18 @@ class MinionContext:
     """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
     master_side: RunnerContext | None = None
     """The runner for which functions and states run on the master itself; else ``None``."""
+
+    def follow(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Call an execution module's function, or what a user's module has in its place.
+
+        As states do in Salt, which call all functions by their names. Raises FunctionUnavailable
+        if the user's module takes the place of ours and has no such function.
+        """
+        replacement = self.functions.find_replacement(function)
+        if replacement is None:
+            return function(self, *args, **kwargs)
+        result: T = replacement(*args, **kwargs)  # of what it gives there is only the user's word
+        return result
 
 
 @dataclass(slots=True)

@@ -44,7 +44,7 @@ class Parts(Mapping[str, FunctionType]):
 
     def __init__(self, package: str, parts: Mapping[str, Sequence[str]]) -> None:
         self._homes = {
-            _public_name(function): (f"{package}.{part}", function)
+            public_name(function): (f"{package}.{part}", function)
             for part, functions in parts.items()
             for function in functions
         }
@@ -75,7 +75,7 @@ def functions_of(module: ModuleType) -> Mapping[str, FunctionType]:
         return Parts(module.__name__, parts)
     internal = getattr(module, "INTERNAL", ())
     return {
-        _public_name(name): value
+        public_name(name): value
         for name, value in vars(module).items()
         if isinstance(value, FunctionType)
         and value.__module__ == module.__name__
@@ -84,6 +84,6 @@ def functions_of(module: ModuleType) -> Mapping[str, FunctionType]:
     }
 
 
-def _public_name(function: str) -> str:
+def public_name(function: str) -> str:
     """Salt's name of a function: one that Python keeps for itself has an underscore after it."""
     return function.removesuffix("_")

@@ -18,7 +18,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.docstrings import clean_docstring
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
-from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of
+from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of, public_name
 from saltlite.loader.catalogue import MODULES
 
 if TYPE_CHECKING:
@@ -103,6 +103,19 @@ class Registry:
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``module.function``; raises FunctionUnavailable."""
         return self.resolve(name).call(*args, **kwargs)
+
+    def find_replacement(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """What users have in the place of one of our public functions; ``None`` if nothing.
+
+        Raises:
+            FunctionUnavailable: a user's file stands in the place of ours, without the function.
+        """
+        if self._user_modules() is None:
+            return None
+        module = function.__module__.split(".")[2]  # saltlite.modules.<module>[.<part>]
+        found = self.resolve(f"{module}.{public_name(function.__name__)}").call
+        ours = found.func if isinstance(found, partial) else found
+        return None if ours is function else found
 
     def modules(self) -> list[str]:
         """Salt's names of all modules, sorted. Loads all that users wrote."""

@@ -71,13 +71,13 @@ class Role(Resource[RoleStatus]):
 
     def read(self, ctx: MinionContext) -> RoleStatus:
         asks = self.password is not None and not self.refresh_password
-        role = postgres.role_get(ctx, self.name, return_password=asks, **self.server)
+        role = ctx.follow(postgres.role_get, self.name, return_password=asks, **self.server)
         if role is None or self.valid_until is None:
             return RoleStatus(role=role)
         ends = f"coalesce(rolvaliduntil = {literal(self.valid_until)}::timestamptz, false)"
         which = f"rolname = {literal(self.name)}"
         sql = f"SELECT {ends} AS same FROM pg_roles WHERE {which}"  # noqa: S608 - quoted
-        rows = postgres.psql_query(ctx, sql, **self.server)
+        rows = ctx.follow(postgres.psql_query, sql, **self.server)
         return RoleStatus(role=role, is_until=bool(rows) and rows[0]["same"] == "t")
 
     def plan(self, now: RoleStatus) -> list[Step]:

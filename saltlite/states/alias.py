@@ -28,7 +28,7 @@ class Alias(Resource[bool]):
     target: Any
 
     def read(self, ctx: MinionContext) -> bool:
-        return aliases.has_target(ctx, self.name, self.target)
+        return ctx.follow(aliases.has_target, self.name, self.target)
 
     def plan(self, now: bool) -> list[Step]:
         told = list(self.target) if isinstance(self.target, tuple) else self.target
@@ -36,7 +36,7 @@ class Alias(Resource[bool]):
             would=f"Alias {self.name} -> {told} is set to be added",
             did=f"Set email alias {self.name} -> {told}",
             changes={"alias": self.name},
-            run=lambda ctx: aliases.set_target(ctx, self.name, self.target),
+            run=lambda ctx: ctx.follow(aliases.set_target, self.name, self.target),
         )
         return [] if now else [step]
 
@@ -51,14 +51,14 @@ class NoAlias(Resource[str]):
     name: str
 
     def read(self, ctx: MinionContext) -> str:
-        return aliases.get_target(ctx, self.name)
+        return ctx.follow(aliases.get_target, self.name)
 
     def plan(self, now: str) -> list[Step]:
         step = Step(
             would=f"Alias {self.name} is set to be removed",
             did=f"Removed alias {self.name}",
             changes={"alias": self.name},
-            run=lambda ctx: aliases.rm_alias(ctx, self.name),
+            run=lambda ctx: ctx.follow(aliases.rm_alias, self.name),
         )
         return [step] if now else []
 

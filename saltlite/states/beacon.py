@@ -55,7 +55,7 @@ def disabled(name: str, **kwargs: Any) -> Switched:
 
 
 def _read_beacon(ctx: MinionContext, name: str) -> BeaconStatus:
-    found = beacons.list_(ctx, return_yaml=False)
+    found = ctx.follow(beacons.list_, return_yaml=False)
     data = list_form(name, found[name]) if name in found else None
     return BeaconStatus(data, beacons.read_saved(ctx, name))
 
@@ -70,7 +70,7 @@ def _save_step(name: str) -> Step:
         would=f"Beacon {name} would be saved",
         did=f"Beacon {name} saved",
         changes={"saved": True},
-        run=lambda ctx: _check_answer(beacons.save(ctx)),
+        run=lambda ctx: _check_answer(ctx.follow(beacons.save)),
     )
 
 
@@ -106,7 +106,7 @@ class Beacon(Resource[BeaconStatus]):
             would=f"Beacon: {self.name} would be added.",
             did=f"Adding {self.name} to beacons",
             changes={self.name: "added"},
-            run=lambda ctx: _check_answer(beacons.add(ctx, self.name, self.wanted)),
+            run=lambda ctx: _check_answer(ctx.follow(beacons.add, self.name, self.wanted)),
         )
 
     def _modify_step(self, data: Data) -> Step:
@@ -114,7 +114,7 @@ class Beacon(Resource[BeaconStatus]):
             would=f"Beacon: {self.name} would be modified.",
             did=f"Modifying {self.name} in beacons",
             changes={"diff": beacons.compare(data, self.wanted)},
-            run=lambda ctx: _check_answer(beacons.modify(ctx, self.name, self.wanted)),
+            run=lambda ctx: _check_answer(ctx.follow(beacons.modify, self.name, self.wanted)),
         )
 
     def comment_unchanged(self, now: BeaconStatus) -> str:
@@ -139,7 +139,7 @@ class NoBeacon(Resource[BeaconStatus]):
                     would=f"Beacon: {self.name} would be deleted.",
                     did=f"Removed {self.name} from beacons",
                     changes={self.name: "removed"},
-                    run=lambda ctx: _check_answer(beacons.delete(ctx, self.name)),
+                    run=lambda ctx: _check_answer(ctx.follow(beacons.delete, self.name)),
                 )
             )
         if self.save and (steps or now.saved is not None):

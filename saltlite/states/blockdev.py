@@ -104,7 +104,7 @@ class FileSystem(Resource[DeviceStatus]):
         return [Step(would=would, changes=changes, run=self._format_device)]
 
     def _format_device(self, ctx: MinionContext) -> None:
-        if not disk.format_(ctx, self.name, self.kind, force=self.force, **self.options):
+        if not ctx.follow(disk.format_, self.name, self.kind, force=self.force, **self.options):
             raise FunctionError(f"Failed to format {self.name}")
 
     def comment_unchanged(self, now: DeviceStatus) -> str:
@@ -149,7 +149,7 @@ class Tuned(Resource[Mapping[str, str] | None]):
             is_device = False
         if not is_device:
             return None
-        found = disk.dump(ctx, self.name)
+        found = ctx.follow(disk.dump, self.name)
         if isinstance(found, bool):
             raise FunctionError(f"blockdev tells nothing of {self.name}")
         return found
@@ -180,7 +180,7 @@ class Tuned(Resource[Mapping[str, str] | None]):
         ]
 
     def _tune_device(self, ctx: MinionContext, keys: list[str]) -> None:
-        disk.tune(ctx, self.name, **{key: self.wanted[key] for key in keys})
+        ctx.follow(disk.tune, self.name, **{key: self.wanted[key] for key in keys})
 
     def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
         return f"Block device {self.name} already in correct state"

@@ -161,7 +161,7 @@ class Tab:
 
 
 def _read_tab(ctx: MinionContext, user: str) -> Tab:
-    return Tab(cron.raw_cron(ctx, user))
+    return Tab(ctx.follow(cron.raw_cron, user))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,8 +190,8 @@ class CronJob(Resource[Tab]):
     def _set_job(self, ctx: MinionContext) -> None:
         job = self.job
         set_job: Callable[..., str] = cron.set_special if job.special else cron.set_job
-        answer = set_job(
-            ctx, self.user, *job.when, job.cmd, job.commented, job.comment, job.identifier
+        answer = ctx.follow(
+            set_job, self.user, *job.when, job.cmd, job.commented, job.comment, job.identifier
         )
         if answer not in ("new", "updated", "present"):
             raise _build_error("Cron", job.cmd, self.user, answer)
@@ -228,9 +228,11 @@ class NoCronJob(Resource[Tab]):
 
     def _remove_job(self, ctx: MinionContext) -> None:
         if self.special is None:
-            answer = cron.rm_job(ctx, self.user, self.name, identifier=self.identifier)
+            answer = ctx.follow(cron.rm_job, self.user, self.name, identifier=self.identifier)
         else:
-            answer = cron.rm_special(ctx, self.user, self.name, self.special, self.identifier)
+            answer = ctx.follow(
+                cron.rm_special, self.user, self.name, self.special, self.identifier
+            )
         if answer != "removed":
             raise _build_error("Cron", self.name, self.user, answer)
 
@@ -264,7 +266,7 @@ class Variable(Resource[Tab]):
         return [step]
 
     def _set_variable(self, ctx: MinionContext) -> None:
-        answer = cron.set_env(ctx, self.user, self.name, self.value)
+        answer = ctx.follow(cron.set_env, self.user, self.name, self.value)
         if answer not in ("new", "updated", "present"):
             raise _build_error("Cron env", self.name, self.user, answer)
 
@@ -292,7 +294,7 @@ class NoVariable(Resource[Tab]):
         return [step] if self.name in now.table().env else []
 
     def _remove_variable(self, ctx: MinionContext) -> None:
-        answer = cron.rm_env(ctx, self.user, self.name)
+        answer = ctx.follow(cron.rm_env, self.user, self.name)
         if answer != "removed":
             raise _build_error("Cron env", self.name, self.user, answer)
 
@@ -328,7 +330,7 @@ class WholeTab(Resource[Tab]):
 
     def _write_tab(self, ctx: MinionContext) -> None:
         with ctx.host.private_file(self.text.encode()) as path:
-            done = cron.write_cron_file_verbose(ctx, self.user, path)
+            done = ctx.follow(cron.write_cron_file_verbose, self.user, path)
             said = str(done["stderr"])
             if done["retcode"] != 0:
                 said = f"Unable to update user {self.user} crontab {path}. Error: {said}"

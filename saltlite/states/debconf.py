@@ -98,7 +98,7 @@ class Answered(Resource[list[list[str]]]):
     answers: tuple[DebconfAnswer, ...]
 
     def read(self, ctx: MinionContext) -> list[list[str]]:
-        return debconf.show(ctx, self.package) or []
+        return ctx.follow(debconf.show, self.package) or []
 
     def plan(self, now: list[list[str]]) -> list[Step]:
         return [
@@ -112,7 +112,7 @@ class Answered(Resource[list[list[str]]]):
         ]
 
     def _set_answer(self, ctx: MinionContext, answer: DebconfAnswer) -> None:
-        debconf.set_(ctx, self.package, answer.question, answer.type, answer.value)
+        ctx.follow(debconf.set_, self.package, answer.question, answer.type, answer.value)
 
     def comment_unchanged(self, now: list[list[str]]) -> str:
         return "All specified answers are already set"
@@ -150,7 +150,7 @@ class FromFile(Resource[dict[str, list[list[str]]]]):
     text: str
 
     def read(self, ctx: MinionContext) -> dict[str, list[list[str]]]:
-        return debconf.get_selections(ctx)
+        return ctx.follow(debconf.get_selections)
 
     def plan(self, now: dict[str, list[list[str]]]) -> list[Step]:
         due = [each for each in self.answers if not each.answer.is_in(now.get(each.package, []))]

@@ -150,7 +150,7 @@ def stopped(
 
 def _state_of(ctx: MinionContext, name: str) -> str | None:
     try:
-        return module.state(ctx, name)
+        return ctx.follow(module.state, name)
     except EngineError as error:
         if error.status != 404:
             raise
@@ -170,7 +170,7 @@ class AbsentContainer(Resource[Mapping[str, str] | None]):
         state = _state_of(ctx, self.name)
         if state is None:
             return None
-        return {"state": state, "id": str(module.inspect_container(ctx, self.name)["Id"])}
+        return {"state": state, "id": str(ctx.follow(module.inspect_container, self.name)["Id"])}
 
     def plan(self, now: Mapping[str, str] | None) -> Sequence[Step] | Verdict:
         if now is None:
@@ -185,7 +185,7 @@ class AbsentContainer(Resource[Mapping[str, str] | None]):
                 would=f"Container '{self.name}' will be removed",
                 did=f"{verb} container '{self.name}'",
                 changes={"removed": [now["id"]]},
-                run=lambda ctx: module.rm_(ctx, self.name, force=self.force),
+                run=lambda ctx: ctx.follow(module.rm_, self.name, force=self.force),
             )
         ]
 
@@ -219,7 +219,7 @@ class StoppedContainers(Resource[Mapping[str, str | None]]):
 
     def _plan_stop(self, name: str, state: str) -> Step:
         def run(ctx: MinionContext) -> None:
-            done = module.stop(ctx, name, self.timeout_s, unpause=self.unpause)
+            done = ctx.follow(module.stop, name, self.timeout_s, unpause=self.unpause)
             if not done["result"]:
                 raise FunctionError(str(done.get("comment", f"{name} was not stopped")))
 

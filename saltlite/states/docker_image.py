@@ -61,9 +61,9 @@ def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: 
 
 def _pulling_again(full: str, timeout_s: int) -> Action:
     def run(ctx: MinionContext) -> Verdict:
-        before = module.resolve_image_id(ctx, full)
+        before = ctx.follow(module.resolve_image_id, full)
         done = _pull_image(ctx, full, timeout_s)
-        if before == module.resolve_image_id(ctx, full):
+        if before == ctx.follow(module.resolve_image_id, full):
             said = f"Image '{full}' was pulled, but there were no changes"
             return Verdict(result=True, comment=said)
         return Verdict(result=True, comment=f"Image '{full}' was pulled", changes=done)
@@ -73,7 +73,7 @@ def _pulling_again(full: str, timeout_s: int) -> Action:
 
 def _pull_image(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]:
     try:
-        return module.pull(ctx, full, client_timeout=timeout_s)
+        return ctx.follow(module.pull, full, client_timeout=timeout_s)
     except FunctionError as error:
         raise FunctionError(f"Encountered error pulling {full}: {error}") from error
 
@@ -86,7 +86,7 @@ class PresentImage(Resource[bool]):
     timeout_s: int
 
     def read(self, ctx: MinionContext) -> bool:
-        return module.resolve_image_id(ctx, self.name) is not False
+        return ctx.follow(module.resolve_image_id, self.name) is not False
 
     def plan(self, now: bool) -> Sequence[Step]:
         if now:
@@ -112,14 +112,16 @@ class AbsentImages(Resource[list[str]]):
     force: bool
 
     def read(self, ctx: MinionContext) -> list[str]:
-        return [name for name in self.names if module.resolve_image_id(ctx, name) is not False]
+        return [
+            name for name in self.names if ctx.follow(module.resolve_image_id, name) is not False
+        ]
 
     def plan(self, now: list[str]) -> Sequence[Step]:
         return [self._plan_removal(name) for name in now]
 
     def _plan_removal(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
-            done = module.rmi(ctx, name, force=self.force)
+            done = ctx.follow(module.rmi, name, force=self.force)
             if done["retcode"] != 0:
                 raise FunctionError("\n".join(done["Errors"]))
 

@@ -80,7 +80,7 @@ class _Network(Resource[Facts | None]):
 
     def read(self, ctx: MinionContext) -> Facts | None:
         try:
-            return module.inspect_network(ctx, self.name)
+            return ctx.follow(module.inspect_network, self.name)
         except EngineError as error:
             if error.status != 404:
                 raise
@@ -88,10 +88,10 @@ class _Network(Resource[Facts | None]):
 
     def remove(self, ctx: MinionContext) -> None:
         """Detach what is attached, and remove the network; raises FunctionError."""
-        for ident in module.inspect_network(ctx, self.name).get("Containers") or {}:
-            module.disconnect_container_from_network(ctx, ident, self.name)
+        for ident in ctx.follow(module.inspect_network, self.name).get("Containers") or {}:
+            ctx.follow(module.disconnect_container_from_network, ident, self.name)
         try:
-            module.remove_network(ctx, self.name)
+            ctx.follow(module.remove_network, self.name)
         except FunctionError as error:
             raise FunctionError(f"Failed to remove network: {error}") from error
 

@@ -40,7 +40,7 @@ class _Volume(Resource[Facts]):
 
     def read(self, ctx: MinionContext) -> Facts:
         try:
-            return networks.inspect_volume(ctx, self.name)
+            return ctx.follow(networks.inspect_volume, self.name)
         except EngineError as error:
             if error.status != 404:
                 raise
@@ -51,7 +51,7 @@ class _Volume(Resource[Facts]):
             would=f"The volume '{self.name}' will be removed",
             did=f"Removed volume '{self.name}'",
             changes={"removed": True},
-            run=lambda ctx: networks.remove_volume(ctx, self.name),
+            run=lambda ctx: ctx.follow(networks.remove_volume, self.name),
         )
 
 
@@ -80,7 +80,7 @@ class PresentVolume(_Volume):
 
     def _plan_creation(self) -> Step:
         def run(ctx: MinionContext) -> None:
-            networks.create_volume(ctx, self.name, self.driver, self.options)
+            ctx.follow(networks.create_volume, self.name, self.driver, self.options)
 
         would = f"The volume '{self.name}' will be created"
         return Step(

@@ -121,7 +121,7 @@ class Zone(Resource[ZoneStatus]):
     lists: Mapping[str, ZoneValues]
 
     def read(self, ctx: MinionContext) -> ZoneStatus:
-        names = tuple(firewalld.get_zones(ctx))
+        names = tuple(ctx.follow(firewalld.get_zones))
         is_there = self.name in names
         target = Target(self.name)
         lists = {
@@ -132,8 +132,8 @@ class Zone(Resource[ZoneStatus]):
         }
         return ZoneStatus(
             zones=names,
-            default=firewalld.default_zone(ctx) if self.default else "",
-            masquerade=is_there and firewalld.get_masquerade(ctx, self.name),
+            default=ctx.follow(firewalld.default_zone) if self.default else "",
+            masquerade=is_there and ctx.follow(firewalld.get_masquerade, self.name),
             lists=lists,
         )
 
@@ -175,15 +175,15 @@ class Zone(Resource[ZoneStatus]):
         return [Step(would=key, changes=changes, run=run)]
 
     def _make_zone(self, ctx: MinionContext) -> None:
-        firewalld.new_zone(ctx, self.name)
+        ctx.follow(firewalld.new_zone, self.name)
 
     def _make_default(self, ctx: MinionContext) -> None:
-        firewalld.set_default_zone(ctx, self.name)
+        ctx.follow(firewalld.set_default_zone, self.name)
 
     def _switch_masquerade(self, ctx: MinionContext) -> None:
         switch = firewalld.add_masquerade if self.masquerade else firewalld.remove_masquerade
         switch(ctx, self.name)
-        firewalld.reload_rules(ctx)
+        ctx.follow(firewalld.reload_rules)
 
     def _change_items(
         self, ctx: MinionContext, what: str, added: list[str], removed: list[str]
@@ -192,7 +192,7 @@ class Zone(Resource[ZoneStatus]):
         for verb, values in (("add", added), ("remove", removed)):
             for value in values:
                 zones.change(ctx, verb, what, value, target)
-        firewalld.reload_rules(ctx)
+        ctx.follow(firewalld.reload_rules)
 
     def comment_unchanged(self, now: ZoneStatus) -> str:
         return f"'{self.name}' is already in the desired state."
@@ -218,11 +218,11 @@ class Service(Resource[Mapping[str, tuple[str, ...]] | None]):
     wanted: Mapping[str, tuple[str, ...]]
 
     def read(self, ctx: MinionContext) -> Mapping[str, tuple[str, ...]] | None:
-        if self.name not in firewalld.get_services(ctx):
+        if self.name not in ctx.follow(firewalld.get_services):
             return None
         return {
-            "ports": tuple(firewalld.get_service_ports(ctx, self.name)),
-            "protocols": tuple(firewalld.get_service_protocols(ctx, self.name)),
+            "ports": tuple(ctx.follow(firewalld.get_service_ports, self.name)),
+            "protocols": tuple(ctx.follow(firewalld.get_service_protocols, self.name)),
         }
 
     def plan(self, now: Mapping[str, tuple[str, ...]] | None) -> list[Step]:
@@ -238,7 +238,7 @@ class Service(Resource[Mapping[str, tuple[str, ...]] | None]):
 
     def _set_service(self, ctx: MinionContext, now: Mapping[str, tuple[str, ...]] | None) -> None:
         if now is None:
-            firewalld.new_service(ctx, self.name)
+            ctx.follow(firewalld.new_service, self.name)
         for what, option in (("ports", "port"), ("protocols", "protocol")):
             has = (now or {}).get(what, ())
             for value in self.wanted[what]:
@@ -247,7 +247,7 @@ class Service(Resource[Mapping[str, tuple[str, ...]] | None]):
             for value in has:
                 if value not in self.wanted[what]:
                     zones.of_service(ctx, self.name, f"--remove-{option}={value}")
-        firewalld.reload_rules(ctx)
+        ctx.follow(firewalld.reload_rules)
 
     def comment_unchanged(self, now: Mapping[str, tuple[str, ...]] | None) -> str:
         return f"'{self.name}' is already in the desired state."

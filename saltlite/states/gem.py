@@ -58,7 +58,7 @@ def sources_remove(name: str, ruby: str | None = None, user: str | None = None) 
 
 def _find_versions(ctx: MinionContext, name: str, which: Mapping[str, Any]) -> list[str]:
     """The versions of a gem; other gems begin with the same letters."""
-    return gems.list_(ctx, name, **which).get(name, [])
+    return ctx.follow(gems.list_, name, **which).get(name, [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,8 @@ class Installed(Resource[list[str]]):
             would=f"The gem {self.name} would have been installed",
             did="Gem was successfully installed",
             changes={self.name: "Installed"},
-            run=lambda ctx: gems.install(
-                ctx, [self.name], version=wanted, **self.which, **self.options
+            run=lambda ctx: ctx.follow(
+                gems.install, [self.name], version=wanted, **self.which, **self.options
             ),
         )
         return [step]
@@ -111,7 +111,7 @@ class RemovedGem(Resource[list[str]]):
             would=f"The gem {self.name} would have been removed",
             did="Gem was successfully removed.",
             changes={self.name: "Removed"},
-            run=lambda ctx: gems.uninstall(ctx, [self.name], **self.which),
+            run=lambda ctx: ctx.follow(gems.uninstall, [self.name], **self.which),
         )
         return [step] if now else []
 
@@ -130,14 +130,14 @@ class GemSource(Resource[list[str]]):
     which: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> list[str]:
-        return gems.sources_list(ctx, **self.which)
+        return ctx.follow(gems.sources_list, **self.which)
 
     def plan(self, now: list[str]) -> list[Step]:
         step = Step(
             would=f"The gem source {self.name} would have been added.",
             did="Gem source was successfully added.",
             changes={self.name: "Installed"},
-            run=lambda ctx: gems.sources_add(ctx, self.name, **self.which),
+            run=lambda ctx: ctx.follow(gems.sources_add, self.name, **self.which),
         )
         return [] if self.name in now else [step]
 
@@ -156,14 +156,14 @@ class NoSource(Resource[list[str]]):
     which: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> list[str]:
-        return gems.sources_list(ctx, **self.which)
+        return ctx.follow(gems.sources_list, **self.which)
 
     def plan(self, now: list[str]) -> list[Step]:
         step = Step(
             would="The gem source would have been removed.",
             did="Gem source was successfully removed.",
             changes={self.name: "Removed"},
-            run=lambda ctx: gems.sources_remove(ctx, self.name, **self.which),
+            run=lambda ctx: ctx.follow(gems.sources_remove, self.name, **self.which),
         )
         return [step] if self.name in now else []
 

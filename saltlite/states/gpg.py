@@ -83,7 +83,7 @@ class PresentKeys(_Keys):
 
     def _plan_adding(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
-            said = gpg.receive_keys(ctx, self.server, [name], self.user, self.home)
+            said = ctx.follow(gpg.receive_keys, self.server, [name], self.user, self.home)
             if self.ring(ctx).find(name) is None:
                 raise FunctionError(f"{name}: {', '.join(said['message'])}")
 
@@ -138,7 +138,7 @@ class AbsentKeys(_Keys):
 
     def _plan_removal(self, name: str) -> Step:
         def run(ctx: MinionContext) -> None:
-            said = gpg.delete_key(ctx, keyid=name, user=self.user, gnupghome=self.home)
+            said = ctx.follow(gpg.delete_key, keyid=name, user=self.user, gnupghome=self.home)
             if not said["res"]:
                 raise FunctionError(f"{name}: {said['message']}")
 

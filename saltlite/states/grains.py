@@ -130,7 +130,7 @@ class Grain(_Of):
 def _set_grain(
     ctx: MinionContext, key: str, value: object, *, force: bool, destructive: bool = False
 ) -> None:
-    answer = grains.set_(ctx, key, value, force, destructive)
+    answer = ctx.follow(grains.set_, key, value, force, destructive)
     if answer["result"] is False:
         raise FunctionError(str(answer["comment"]))
 

@@ -94,9 +94,11 @@ class Group(Resource[Groups]):
     drawn: ClassVar[frozenset[str]] = frozenset({"gid"})
 
     def read(self, ctx: MinionContext) -> Groups:
-        there = {each["name"]: each for each in group.getent(ctx)}
+        there = {each["name"]: each for each in ctx.follow(group.getent)}
         taken = {each["gid"]: name for name, each in there.items()}
-        strangers = [name for name in self.members or self.added if not users.info(ctx, name)]
+        strangers = [
+            name for name in self.members or self.added if not ctx.follow(users.info, name)
+        ]
         return Groups(there.get(self.name), taken, tuple(strangers))
 
     def plan(self, now: Groups) -> list[Step] | Verdict:
@@ -137,8 +139,8 @@ class Group(Resource[Groups]):
         return [create, fill] if inside else [create]
 
     def _create_group(self, ctx: MinionContext) -> None:
-        made = group.add(
-            ctx, self.name, gid=self.gid, system=self.system, non_unique=self.non_unique
+        made = ctx.follow(
+            group.add, self.name, gid=self.gid, system=self.system, non_unique=self.non_unique
         )
         if not made:
             raise FunctionError(f"Failed to create new group {self.name}")
@@ -158,11 +160,11 @@ class Group(Resource[Groups]):
     def _set_value(self, ctx: MinionContext, what: str, value: Any) -> bool:
         """Change one thing. What could not be is found when the group is looked at again."""
         if what == "gid":
-            return group.chgid(ctx, self.name, value, non_unique=self.non_unique)
+            return ctx.follow(group.chgid, self.name, value, non_unique=self.non_unique)
         if what == "members":
-            return group.members(ctx, self.name, ",".join(value))
+            return ctx.follow(group.members, self.name, ",".join(value))
         change = group.adduser if what == "addusers" else group.deluser
-        done = [change(ctx, self.name, user) for user in value]
+        done = [ctx.follow(change, self.name, user) for user in value]
         return all(done)
 
     def comment_unchanged(self, now: Groups) -> str:
@@ -205,7 +207,7 @@ class NoGroup(Resource[bool]):
     name: str
 
     def read(self, ctx: MinionContext) -> bool:
-        return bool(group.info(ctx, self.name))
+        return bool(ctx.follow(group.info, self.name))
 
     def plan(self, now: bool) -> list[Step]:
         step = Step(
@@ -217,7 +219,7 @@ class NoGroup(Resource[bool]):
         return [step] if now else []
 
     def _delete_group(self, ctx: MinionContext) -> None:
-        if not group.delete(ctx, self.name):
+        if not ctx.follow(group.delete, self.name):
             raise FunctionError(f"Failed to remove group {self.name}")
 
     def comment_unchanged(self, now: bool) -> str:

@@ -47,7 +47,7 @@ class HostName(Resource[Table]):
     clean: bool
 
     def read(self, ctx: MinionContext) -> Table:
-        return hosts.list_hosts(ctx)
+        return ctx.follow(hosts.list_hosts)
 
     def plan(self, now: Table) -> list[Step]:
         names = dict(table.addresses(now))
@@ -121,7 +121,7 @@ class NoHostName(Resource[Table]):
     addresses: tuple[str, ...]
 
     def read(self, ctx: MinionContext) -> Table:
-        return hosts.list_hosts(ctx)
+        return ctx.follow(hosts.list_hosts)
 
     def plan(self, now: Table) -> list[Step]:
         return [
@@ -162,7 +162,7 @@ class OnlyNames(Resource[str]):
     names: str
 
     def read(self, ctx: MinionContext) -> str:
-        return " ".join(hosts.get_alias(ctx, self.address))
+        return " ".join(ctx.follow(hosts.get_alias, self.address))
 
     def plan(self, now: str) -> list[Step] | Verdict:
         if now == self.names:

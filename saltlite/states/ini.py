@@ -26,7 +26,7 @@ class File:
 
     def content(self, ctx: MinionContext) -> Content:
         """What is in it; nothing if it is not there."""
-        return ini.get_ini(ctx, self.path, self.separator, self.encoding)
+        return ctx.follow(ini.get_ini, self.path, self.separator, self.encoding)
 
 
 def options_present(
@@ -130,7 +130,9 @@ class IniOptions(_Content):
     def _plan_set(self, would: str, sections: Content, changes: Content) -> Step:
         def run(ctx: MinionContext) -> None:
             file = self.file
-            ini.set_option(ctx, file.path, sections, file.separator, file.encoding, file.no_spaces)
+            ctx.follow(
+                ini.set_option, file.path, sections, file.separator, file.encoding, file.no_spaces
+            )
 
         return Step(would=would, changes=changes, run=run)
 
@@ -157,8 +159,13 @@ class IniOptions(_Content):
         return Step(
             would=f"Removed key {name}.",
             changes={name: {"before": value, "after": None}},
-            run=lambda ctx: ini.remove_option(
-                ctx, self.file.path, None, name, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.remove_option,
+                self.file.path,
+                None,
+                name,
+                self.file.separator,
+                self.file.encoding,
             ),
         )
 
@@ -166,8 +173,8 @@ class IniOptions(_Content):
         return Step(
             would=f"Removed section {name}.",
             changes={name: {"before": dict(there), "after": None}},
-            run=lambda ctx: ini.remove_section(
-                ctx, self.file.path, name, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.remove_section, self.file.path, name, self.file.separator, self.file.encoding
             ),
         )
 
@@ -175,8 +182,13 @@ class IniOptions(_Content):
         return Step(
             would=f"Deleted key {name} in section {section}.",
             changes={section: {name: {"before": value, "after": None}}},
-            run=lambda ctx: ini.remove_option(
-                ctx, self.file.path, section, name, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.remove_option,
+                self.file.path,
+                section,
+                name,
+                self.file.separator,
+                self.file.encoding,
             ),
         )
 
@@ -213,8 +225,13 @@ class NoOptions(_Content):
         return Step(
             would=f"Deleted key {name}{place}.",
             changes=changes,
-            run=lambda ctx: ini.remove_option(
-                ctx, self.file.path, section, name, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.remove_option,
+                self.file.path,
+                section,
+                name,
+                self.file.separator,
+                self.file.encoding,
             ),
         )
 
@@ -238,8 +255,12 @@ class Sections(_Content):
         return Step(
             would=f"Created new section {name}.",
             changes={name: {"before": None, "after": shown}},
-            run=lambda ctx: ini.set_option(
-                ctx, self.file.path, {name: options}, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.set_option,
+                self.file.path,
+                {name: options},
+                self.file.separator,
+                self.file.encoding,
             ),
         )
 
@@ -262,7 +283,7 @@ class NoSections(_Content):
         return Step(
             would=f"Deleted section {name}.",
             changes={name: dict(there)},
-            run=lambda ctx: ini.remove_section(
-                ctx, self.file.path, name, self.file.separator, self.file.encoding
+            run=lambda ctx: ctx.follow(
+                ini.remove_section, self.file.path, name, self.file.separator, self.file.encoding
             ),
         )

@@ -139,10 +139,17 @@ def _build_rule(ctx: MinionContext, letter: str, options: Mapping[str, Any]) -> 
         raise FunctionError(f"The rule {name} needs a position, or is to be appended")
     place = ChainRef(table=options["table"], chain=str(chain), family=options["family"])
     given = {key: value for key, value in options.items() if key not in _PLACES}
-    shown = iptables.build_rule(
-        ctx, place.table, place.chain, letter, position or "", True, place.family, **given
+    shown = ctx.follow(
+        iptables.build_rule,
+        place.table,
+        place.chain,
+        letter,
+        position or "",
+        True,
+        place.family,
+        **given,
     )
-    words = iptables.build_rule(ctx, **given)
+    words = ctx.follow(iptables.build_rule, **given)
     return Rule(name=name, place=place, words=words, shown=shown.strip(), position=position)
 
 
@@ -151,7 +158,9 @@ _PLACES = frozenset({"table", "chain", "position", "family", "name", "rules", "s
 
 def _read_rules(ctx: MinionContext, rules: Sequence[Rule], save: object) -> RuleStatus:
     there = tuple(
-        iptables.check(ctx, rule.place.table, rule.place.chain, rule.words, rule.place.family)
+        ctx.follow(
+            iptables.check, rule.place.table, rule.place.chain, rule.words, rule.place.family
+        )
         is True
         for rule in rules
     )
@@ -167,7 +176,7 @@ def _is_saved(ctx: MinionContext, family: str, save: object) -> bool:
 
 
 def _save_rules(ctx: MinionContext, family: str, save: object) -> str:
-    return iptables.save(ctx, None if save is True else str(save), family)
+    return ctx.follow(iptables.save, None if save is True else str(save), family)
 
 
 def _build_changes(rules: Sequence[Rule], *, many: bool) -> dict[str, Any]:
@@ -215,10 +224,10 @@ class Rules(Resource[RuleStatus]):
     def _put_rule(self, ctx: MinionContext, rule: Rule, is_last: bool) -> None:
         at = rule.place
         if self.letter == "A":
-            done = iptables.append(ctx, at.table, at.chain, rule.words, at.family) is True
+            done = ctx.follow(iptables.append, at.table, at.chain, rule.words, at.family) is True
         else:
             given = (at.table, at.chain, rule.position, rule.words, at.family)
-            done = iptables.insert(ctx, *given) in ("", False)
+            done = ctx.follow(iptables.insert, *given) in ("", False)
         if not done:
             raise FunctionError(
                 f"Failed to set iptables rule for {rule.name}.\n"
@@ -295,7 +304,7 @@ def _plan_deletion(rule: Rule, save: object) -> str:
 def _delete_rule(ctx: MinionContext, rule: Rule, save: object) -> None:
     at = rule.place
     words = None if rule.position else rule.words
-    if iptables.delete(ctx, at.table, at.chain, rule.position, words, at.family):
+    if ctx.follow(iptables.delete, at.table, at.chain, rule.position, words, at.family):
         raise FunctionError(
             f"Failed to delete iptables rule for {rule.name}.\nAttempted rule was {rule.shown}"
         )
@@ -335,7 +344,7 @@ class Chain(Resource[bool]):
     wanted: bool
 
     def read(self, ctx: MinionContext) -> bool:
-        return iptables.check_chain(ctx, self.table, self.name, self.family) is True
+        return ctx.follow(iptables.check_chain, self.table, self.name, self.family) is True
 
     def plan(self, now: bool) -> list[Step]:
         if now is self.wanted:
@@ -353,11 +362,15 @@ class Chain(Resource[bool]):
         ]
 
     def _make_chain(self, ctx: MinionContext) -> None:
-        self._check_answer(iptables.new_chain(ctx, self.table, self.name, self.family), "create")
+        self._check_answer(
+            ctx.follow(iptables.new_chain, self.table, self.name, self.family), "create"
+        )
 
     def _remove_chain(self, ctx: MinionContext) -> None:
-        iptables.flush(ctx, self.table, self.name, self.family)
-        self._check_answer(iptables.delete_chain(ctx, self.table, self.name, self.family), "delete")
+        ctx.follow(iptables.flush, self.table, self.name, self.family)
+        self._check_answer(
+            ctx.follow(iptables.delete_chain, self.table, self.name, self.family), "delete"
+        )
 
     def _check_answer(self, said: bool | str, verb: str) -> None:
         if said is not True:
@@ -382,7 +395,7 @@ class Policy(Resource[tuple[str | None, bool]]):
 
     def read(self, ctx: MinionContext) -> tuple[str | None, bool]:
         at = self.place
-        policy = iptables.get_policy(ctx, at.table, at.chain, at.family)
+        policy = ctx.follow(iptables.get_policy, at.table, at.chain, at.family)
         return policy, not self.save or _is_saved(ctx, at.family, self.save)
 
     def plan(self, now: tuple[str | None, bool]) -> list[Step]:
@@ -405,7 +418,7 @@ class Policy(Resource[tuple[str | None, bool]]):
 
     def _set_policy(self, ctx: MinionContext) -> None:
         at = self.place
-        if iptables.set_policy(ctx, at.table, at.chain, self.policy, at.family):
+        if ctx.follow(iptables.set_policy, at.table, at.chain, self.policy, at.family):
             raise FunctionError("Failed to set iptables default policy")
         if self.save:
             _save_rules(ctx, at.family, self.save)
@@ -426,7 +439,7 @@ class Flushed(Resource[dict[str, Any]]):
     place: ChainRef
 
     def read(self, ctx: MinionContext) -> dict[str, Any]:
-        chains: dict[str, Any] = iptables.get_rules(ctx, self.place.family).get(
+        chains: dict[str, Any] = ctx.follow(iptables.get_rules, self.place.family).get(
             self.place.table, {}
         )
         return chains
@@ -452,7 +465,7 @@ class Flushed(Resource[dict[str, Any]]):
 
     def _flush_rules(self, ctx: MinionContext) -> None:
         at = self.place
-        if iptables.flush(ctx, at.table, at.chain, at.family):
+        if ctx.follow(iptables.flush, at.table, at.chain, at.family):
             raise FunctionError("Failed to flush iptables rules")
 
     def comment_unchanged(self, now: dict[str, Any]) -> str:

@@ -45,9 +45,9 @@ class Modules:
 
 def _read_modules(ctx: MinionContext) -> Modules:
     return Modules(
-        frozenset(kmod.mod_list(ctx)),
-        frozenset(kmod.mod_list(ctx, only_persist=True)),
-        frozenset(kmod.available(ctx)),
+        frozenset(ctx.follow(kmod.mod_list)),
+        frozenset(ctx.follow(kmod.mod_list, only_persist=True)),
+        frozenset(ctx.follow(kmod.available)),
     )
 
 
@@ -88,7 +88,7 @@ class Loaded(Resource[Modules]):
         return Step(would=name, changes={name: "loaded"}, run=run)
 
     def _load_module(self, ctx: MinionContext, name: str) -> None:
-        answer = kmod.load(ctx, name, self.persist)
+        answer = ctx.follow(kmod.load, name, self.persist)
         if isinstance(answer, str):
             raise FunctionError(f"Failed to load kernel module {name}: {answer}")
 
@@ -149,7 +149,7 @@ class Unloaded(Resource[Modules]):
         if name not in now.loaded:
             self._forget_module(ctx, name)
             return ""
-        answer = kmod.remove(ctx, name, self.persist, self.comment)
+        answer = ctx.follow(kmod.remove, name, self.persist, self.comment)
         return f"Failed to remove kernel module {name}: {answer}" if isinstance(answer, str) else ""
 
     def _forget_module(self, ctx: MinionContext, name: str) -> None:

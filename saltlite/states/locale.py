@@ -26,7 +26,7 @@ class SystemLocale(Resource[str]):
     name: str
 
     def read(self, ctx: MinionContext) -> str:
-        return locale.get_locale(ctx)
+        return ctx.follow(locale.get_locale)
 
     def plan(self, now: str) -> list[Step]:
         step = Step(
@@ -38,7 +38,7 @@ class SystemLocale(Resource[str]):
         return [] if now == self.name else [step]
 
     def _set_locale(self, ctx: MinionContext) -> None:
-        if not locale.set_locale(ctx, self.name):
+        if not ctx.follow(locale.set_locale, self.name):
             raise FunctionError("Failed to set system locale")
 
     def comment_unchanged(self, now: str) -> str:
@@ -52,7 +52,7 @@ class Locale(Resource[bool]):
     name: str
 
     def read(self, ctx: MinionContext) -> bool:
-        return locale.avail(ctx, self.name)
+        return ctx.follow(locale.avail, self.name)
 
     def plan(self, now: bool) -> list[Step]:
         step = Step(
@@ -64,7 +64,7 @@ class Locale(Resource[bool]):
         return [] if now else [step]
 
     def _generate_locale(self, ctx: MinionContext) -> None:
-        if not locale.gen_locale(ctx, self.name):
+        if not ctx.follow(locale.gen_locale, self.name):
             raise FunctionError(f"Failed to generate locale {self.name}")
 
     def comment_unchanged(self, now: bool) -> str:

@@ -107,7 +107,7 @@ class PhysicalVolume(Resource[Row]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Row:
-        return _first_row(lvm.pvdisplay(ctx, self.name))
+        return _first_row(ctx.follow(lvm.pvdisplay, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is not None:
@@ -117,7 +117,7 @@ class PhysicalVolume(Resource[Row]):
         return [Step(would=would, did=did, changes={"created": True}, run=self._create_volume)]
 
     def _create_volume(self, ctx: MinionContext) -> None:
-        answer = lvm.pvcreate(ctx, self.name, **self.options)
+        answer = ctx.follow(lvm.pvcreate, self.name, **self.options)
         if answer is not True:
             raise FunctionError(f"Failed to create Physical Volume {self.name}: {answer}")
 
@@ -136,7 +136,7 @@ class NoPhysicalVolume(Resource[Row]):
     name: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _first_row(lvm.pvdisplay(ctx, self.name))
+        return _first_row(ctx.follow(lvm.pvdisplay, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
@@ -146,7 +146,7 @@ class NoPhysicalVolume(Resource[Row]):
         return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
 
     def _remove_volume(self, ctx: MinionContext) -> None:
-        answer = lvm.pvremove(ctx, self.name)
+        answer = ctx.follow(lvm.pvremove, self.name)
         if answer is not True:
             raise FunctionError(f"Failed to remove Physical Volume {self.name}: {answer}")
 
@@ -173,9 +173,9 @@ class VolumeGroup(Resource[Groups]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Groups:
-        rows = {device: _first_row(lvm.pvdisplay(ctx, device)) for device in self.devices}
+        rows = {device: _first_row(ctx.follow(lvm.pvdisplay, device)) for device in self.devices}
         return Groups(
-            group=_first_row(lvm.vgdisplay(ctx, self.name)),
+            group=_first_row(ctx.follow(lvm.vgdisplay, self.name)),
             of_devices={
                 device: None if row is None else row["Volume Group Name"]
                 for device, row in rows.items()
@@ -211,14 +211,14 @@ class VolumeGroup(Resource[Groups]):
         return group != self.name and (group is None or not _is_orphans(group))
 
     def _create_group(self, ctx: MinionContext) -> None:
-        answer = lvm.vgcreate(ctx, self.name, list(self.devices), **self.options)
+        answer = ctx.follow(lvm.vgcreate, self.name, list(self.devices), **self.options)
         if isinstance(answer, str) or self.name not in answer:
             said = answer if isinstance(answer, str) else answer["Output from vgcreate"]
             raise FunctionError(f"Failed to create Volume Group {self.name}: {said}")
 
     def _extend_group(self, ctx: MinionContext, device: str) -> None:
-        answer = lvm.vgextend(ctx, self.name, device)
-        row = _first_row(lvm.pvdisplay(ctx, device))
+        answer = ctx.follow(lvm.vgextend, self.name, device)
+        row = _first_row(ctx.follow(lvm.pvdisplay, device))
         if row is None or row["Volume Group Name"] != self.name:
             raise FunctionError(f"{device} could not be added: {answer}")
 
@@ -251,7 +251,7 @@ class NoGroup(Resource[Row]):
     name: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _first_row(lvm.vgdisplay(ctx, self.name))
+        return _first_row(ctx.follow(lvm.vgdisplay, self.name))
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
@@ -261,8 +261,8 @@ class NoGroup(Resource[Row]):
         return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_group)]
 
     def _remove_group(self, ctx: MinionContext) -> None:
-        said = lvm.vgremove(ctx, self.name)
-        if lvm.vgdisplay(ctx, self.name):
+        said = ctx.follow(lvm.vgremove, self.name)
+        if ctx.follow(lvm.vgdisplay, self.name):
             raise FunctionError(f"Failed to remove Volume Group {self.name}: {said}")
 
     def comment_unchanged(self, now: Row) -> str:
@@ -289,7 +289,7 @@ class LogicalVolume(Resource[Row]):
         return f"/dev/{self.group.partition('/')[0]}/{self.name}"
 
     def read(self, ctx: MinionContext) -> Row:
-        return _first_row(lvm.lvdisplay(ctx, self.path))
+        return _first_row(ctx.follow(lvm.lvdisplay, self.path))
 
     def plan(self, now: Row) -> list[Step] | Verdict:
         if now is None:
@@ -318,8 +318,8 @@ class LogicalVolume(Resource[Row]):
         return math.ceil(report.sectors(self.size) / (int(now["Logical Volume Size"]) // has))
 
     def _create_volume(self, ctx: MinionContext) -> None:
-        answer = lvm.lvcreate(
-            ctx,
+        answer = ctx.follow(
+            lvm.lvcreate,
             self.name,
             self.group,
             size=self.size,
@@ -333,8 +333,13 @@ class LogicalVolume(Resource[Row]):
 
     def _resize_volume(self, ctx: MinionContext) -> None:
         before = self.read(ctx)
-        answer = lvm.lvresize(
-            ctx, self.size, self.path, self.extents, force=self.force, resizefs=self.resizefs
+        answer = ctx.follow(
+            lvm.lvresize,
+            self.size,
+            self.path,
+            self.extents,
+            force=self.force,
+            resizefs=self.resizefs,
         )
         if self.read(ctx) == before:
             said = "".join(answer.values())
@@ -360,7 +365,9 @@ class NoLogicalVolume(Resource[Row]):
     group: str
 
     def read(self, ctx: MinionContext) -> Row:
-        return _first_row(lvm.lvdisplay(ctx, f"/dev/{self.group.partition('/')[0]}/{self.name}"))
+        return _first_row(
+            ctx.follow(lvm.lvdisplay, f"/dev/{self.group.partition('/')[0]}/{self.name}")
+        )
 
     def plan(self, now: Row) -> list[Step]:
         if now is None:
@@ -370,7 +377,7 @@ class NoLogicalVolume(Resource[Row]):
         return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
 
     def _remove_volume(self, ctx: MinionContext) -> None:
-        said = lvm.lvremove(ctx, self.name, self.group.partition("/")[0])
+        said = ctx.follow(lvm.lvremove, self.name, self.group.partition("/")[0])
         if self.read(ctx) is not None:
             raise FunctionError(f"Failed to remove Logical Volume {self.name}: {said}")
 

@@ -82,8 +82,8 @@ def mod_watch(
         return Verdict(result=False, comment=said)
 
     def run(ctx: MinionContext) -> Verdict:
-        answer = mounts.remount(
-            ctx,
+        answer = ctx.follow(
+            mounts.remount,
             name,
             str(kwargs.get("device", "")),
             False,

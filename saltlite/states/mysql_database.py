@@ -61,7 +61,7 @@ class Database(MysqlResource[Charset]):
     server: Mapping[str, Any] = field(repr=False)
 
     def look(self, ctx: MinionContext) -> Charset:
-        now = mysql.db_get(ctx, self.name, **self.server)
+        now = ctx.follow(mysql.db_get, self.name, **self.server)
         return Charset(now=now, wanted=self._wanted_properties(ctx) if now else {})
 
     def _wanted_properties(self, ctx: MinionContext) -> dict[str, str]:
@@ -74,7 +74,7 @@ class Database(MysqlResource[Charset]):
         column = "character_set_name" if key == "character_set" else "collation_name"
         only = " AND is_default = 'Yes'" if key == "character_set" else ""
         sql = f"{_COLLATIONS} WHERE {column} = {literal(wanted[key])}{only}"
-        found = mysql.query(ctx, "information_schema", sql, **self.server)["results"]
+        found = ctx.follow(mysql.query, "information_schema", sql, **self.server)["results"]
         return {"character_set": found[0][0], "collate": found[0][1]} if found else wanted
 
     def steps(self, now: Charset) -> list[Step]:
@@ -99,11 +99,15 @@ class Database(MysqlResource[Charset]):
         return "\n".join([*first, *lines])
 
     def _create_database(self, ctx: MinionContext) -> None:
-        made = mysql.db_create(ctx, self.name, self.character_set, self.collate, **self.server)
+        made = ctx.follow(
+            mysql.db_create, self.name, self.character_set, self.collate, **self.server
+        )
         require_success(ctx, made, f"Failed to create database {self.name}")
 
     def _alter_database(self, ctx: MinionContext) -> None:
-        altered = mysql.alter_db(ctx, self.name, self.character_set, self.collate, **self.server)
+        altered = ctx.follow(
+            mysql.alter_db, self.name, self.character_set, self.collate, **self.server
+        )
         require_success(ctx, altered, f"Failed to alter database {self.name}")
 
     def _say_present(self) -> str:
@@ -121,7 +125,7 @@ class NoDatabase(MysqlResource[bool]):
     server: Mapping[str, Any] = field(repr=False)
 
     def look(self, ctx: MinionContext) -> bool:
-        return mysql.db_exists(ctx, self.name, **self.server)
+        return ctx.follow(mysql.db_exists, self.name, **self.server)
 
     def steps(self, now: bool) -> list[Step]:
         if not now:
@@ -131,7 +135,7 @@ class NoDatabase(MysqlResource[bool]):
         return step(would, did, {self.name: "Absent"}, self._remove_database)
 
     def _remove_database(self, ctx: MinionContext) -> None:
-        removed = mysql.db_remove(ctx, self.name, **self.server)
+        removed = ctx.follow(mysql.db_remove, self.name, **self.server)
         require_success(ctx, removed, f"Unable to remove database {self.name}")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:

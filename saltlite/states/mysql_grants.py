@@ -122,7 +122,7 @@ class Grant(MysqlResource[bool]):
     ssl_option: Any
 
     def look(self, ctx: MinionContext) -> bool:
-        return mysql.grant_exists(ctx, **self.place.arguments())
+        return ctx.follow(mysql.grant_exists, **self.place.arguments())
 
     def steps(self, now: bool) -> list[Step]:
         if now:
@@ -137,8 +137,8 @@ class Grant(MysqlResource[bool]):
             lines = at.lines(ctx)
             on = grants.target(at.database, escape=at.escape)
             if any(found.target == on for found in map(grants.parse_shown, lines) if found):
-                mysql.grant_revoke(ctx, **{**at.arguments(), "grant": "ALL PRIVILEGES"})
-        added = mysql.grant_add(ctx, ssl_option=self.ssl_option, **at.arguments())
+                ctx.follow(mysql.grant_revoke, **{**at.arguments(), "grant": "ALL PRIVILEGES"})
+        added = ctx.follow(mysql.grant_add, ssl_option=self.ssl_option, **at.arguments())
         statement = f'"GRANT {at.grant} ON {at.database} TO {at.user}@{at.host}"'
         require_success(ctx, added, f"Failed to execute: {statement}")
 
@@ -172,7 +172,7 @@ class NoGrant(MysqlResource[bool]):
 
     def _revoke_grant(self, ctx: MinionContext) -> None:
         at = self.place
-        revoked = mysql.grant_revoke(ctx, **at.arguments())
+        revoked = ctx.follow(mysql.grant_revoke, **at.arguments())
         what = f"Grant {at.grant} on {at.database} for {at.user}@{at.host}"
         require_success(ctx, revoked, f"Unable to revoke {what[0].lower()}{what[1:]}")
 

@@ -73,7 +73,7 @@ class MysqlUser(MysqlResource[Login]):
     server: Mapping[str, Any] = field(repr=False)
 
     def look(self, ctx: MinionContext) -> Login:
-        found = mysql.user_info(ctx, self.name, self.host, **self.server)
+        found = ctx.follow(mysql.user_info, self.name, self.host, **self.server)
         if not found:
             return Login(is_there=False)
         return Login(
@@ -146,7 +146,7 @@ class NoUser(MysqlResource[bool]):
     server: Mapping[str, Any] = field(repr=False)
 
     def look(self, ctx: MinionContext) -> bool:
-        return bool(mysql.user_info(ctx, self.name, self.host, **self.server))
+        return bool(ctx.follow(mysql.user_info, self.name, self.host, **self.server))
 
     def steps(self, now: bool) -> list[Step]:
         if not now:
@@ -160,7 +160,7 @@ class NoUser(MysqlResource[bool]):
         )
 
     def _remove_user(self, ctx: MinionContext) -> None:
-        removed = mysql.user_remove(ctx, self.name, self.host, **self.server)
+        removed = ctx.follow(mysql.user_remove, self.name, self.host, **self.server)
         require_success(ctx, removed, f"User {self.name}@{self.host} failed to be removed")
 
     def comment_unchanged(self, now: bool | Unseen) -> str:

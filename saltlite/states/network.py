@@ -93,7 +93,7 @@ class Interface(Resource[Configured]):
     keeps_state: bool
 
     def read(self, ctx: MinionContext) -> Configured:
-        return Configured(ip.get_interface(ctx, self.name), ifupdown.is_up(ctx, self.name))
+        return Configured(ctx.follow(ip.get_interface, self.name), ifupdown.is_up(ctx, self.name))
 
     def plan(self, now: Configured) -> list[Step]:
         steps = [] if tuple(now.lines) == self.wanted else [self._plan_writing(now)]
@@ -114,7 +114,7 @@ class Interface(Resource[Configured]):
 
     def _write_interface(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
-        ip.build_interface(ctx, self.name, self.kind, self.enabled, **given)
+        ctx.follow(ip.build_interface, self.name, self.kind, self.enabled, **given)
 
     def _plan_bringing(self, now: Configured, *, is_changed: bool) -> list[Step]:
         """Up, down, or with another configuration down and up."""
@@ -168,7 +168,7 @@ class Routes(Resource[Scripts]):
     def read(self, ctx: MinionContext) -> Scripts:
         places = [str(PurePath(path).parent) for path in ifupdown.route_files(self.name)]
         missing = [place for place in places if not ctx.host.is_dir(place)]
-        return Scripts(ip.get_routes(ctx, self.name), missing)
+        return Scripts(ctx.follow(ip.get_routes, self.name), missing)
 
     def plan(self, now: Scripts) -> list[Step] | Verdict:
         if now.missing:
@@ -192,8 +192,8 @@ class Routes(Resource[Scripts]):
 
     def _write_routes(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
-        ip.build_routes(ctx, self.name, **given)
-        ip.apply_network_settings(ctx, **given)
+        ctx.follow(ip.build_routes, self.name, **given)
+        ctx.follow(ip.apply_network_settings, **given)
 
     def comment_unchanged(self, now: Scripts) -> str:
         return f"Interface {self.name} routes are up to date."
@@ -206,7 +206,7 @@ class System(Resource[Sequence[str]]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Sequence[str]:
-        return ip.get_network_settings(ctx)
+        return ctx.follow(ip.get_network_settings)
 
     def plan(self, now: Sequence[str]) -> list[Step]:
         wanted = settings.want_settings(now, self.options)
@@ -218,8 +218,8 @@ class System(Resource[Sequence[str]]):
 
     def _write_settings(self, ctx: MinionContext) -> None:
         given = {key: value for key, value in self.options.items() if key != "test"}
-        ip.build_network_settings(ctx, **given)
-        ip.apply_network_settings(ctx, **given)
+        ctx.follow(ip.build_network_settings, **given)
+        ctx.follow(ip.apply_network_settings, **given)
 
     def comment_unchanged(self, now: Sequence[str]) -> str:
         return "Global network settings are up to date."

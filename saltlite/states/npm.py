@@ -101,7 +101,7 @@ class Installed(Resource[Listed]):
     registry: str | None
 
     def read(self, ctx: MinionContext) -> Listed:
-        return packages.list_(ctx, depth=0, **self.which)
+        return ctx.follow(packages.list_, depth=0, **self.which)
 
     def plan(self, now: Listed) -> list[Step]:
         missing = self.missing(now)
@@ -134,7 +134,7 @@ class Installed(Resource[Listed]):
 
     def _install_packages(self, ctx: MinionContext, names: Sequence[str]) -> None:
         try:
-            packages.install(ctx, pkgs=list(names), registry=self.registry, **self.which)
+            ctx.follow(packages.install, pkgs=list(names), registry=self.registry, **self.which)
         except FunctionError as error:
             listed = ", ".join(self.wanted)
             raise FunctionError(f"Error installing '{listed}': {error}") from error
@@ -155,14 +155,14 @@ class RemovedNpmPackage(Resource[Listed]):
     which: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Listed:
-        return packages.list_(ctx, depth=0, **self.which)
+        return ctx.follow(packages.list_, depth=0, **self.which)
 
     def plan(self, now: Listed) -> list[Step]:
         step = Step(
             would=f"Package '{self.name}' is set to be removed",
             did=f"Package '{self.name}' was successfully removed",
             changes={self.name: "Removed"},
-            run=lambda ctx: packages.uninstall(ctx, self.name, **self.which),
+            run=lambda ctx: ctx.follow(packages.uninstall, self.name, **self.which),
         )
         return [step] if self.name in now else []
 
@@ -183,7 +183,9 @@ class Bootstrapped(Resource[Any]):
 
     def read(self, ctx: MinionContext) -> Any:
         try:
-            return packages.install(ctx, dir=self.name, runas=self.user, dry_run=True, silent=False)
+            return ctx.follow(
+                packages.install, dir=self.name, runas=self.user, dry_run=True, silent=False
+            )
         except FunctionError as error:
             return error
 
@@ -194,8 +196,8 @@ class Bootstrapped(Resource[Any]):
             would=f"{self.name} is set to be bootstrapped",
             did="Directory was successfully bootstrapped",
             changes={self.name: "Bootstrapped"},
-            run=lambda ctx: packages.install(
-                ctx, dir=self.name, runas=self.user, silent=self.silent
+            run=lambda ctx: ctx.follow(
+                packages.install, dir=self.name, runas=self.user, silent=self.silent
             ),
         )
         return [step] if self._is_due(now) else []
@@ -219,10 +221,10 @@ class CacheCleaned(Resource[tuple[str, ...]]):
     force: bool
 
     def read(self, ctx: MinionContext) -> tuple[str, ...]:
-        lines = packages.cache_list(ctx, runas=self.user).splitlines()
+        lines = ctx.follow(packages.cache_list, runas=self.user).splitlines()
         if self.name is None:
             return tuple(lines)
-        root = packages.cache_path(ctx, runas=self.user).rstrip("/")
+        root = ctx.follow(packages.cache_path, runas=self.user).rstrip("/")
         return tuple(line for line in lines if line.startswith(f"{root}/{self.name}/"))
 
     @property
@@ -239,7 +241,7 @@ class CacheCleaned(Resource[tuple[str, ...]]):
         return [step] if now else []
 
     def _clean_cache(self, ctx: MinionContext) -> None:
-        if not packages.cache_clean(ctx, self.name, runas=self.user, force=self.force):
+        if not ctx.follow(packages.cache_clean, self.name, runas=self.user, force=self.force):
             raise FunctionError(f"Error cleaning cached {self.name or 'packages'}")
 
     def comment_unchanged(self, now: tuple[str, ...]) -> str:

@@ -188,7 +188,7 @@ class Order:
 
     def _read_installed(self, ctx: MinionContext) -> dict[str, str]:
         which = ("bin_env", "user", "cwd", "env_vars")
-        found = pip.list_(ctx, **{each: self.options[each] for each in which})
+        found = ctx.follow(pip.list_, **{each: self.options[each] for each in which})
         return {normalize_name(name): version for name, version in found.items()}
 
     def _foresee_versions(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, str] | None:
@@ -201,8 +201,8 @@ class Order:
         return would_install(ctx, {**self.options, **wanted})
 
     def _install_packages(self, ctx: MinionContext, due: tuple[str, ...]) -> dict[str, Any]:
-        return pip.install(
-            ctx,
+        return ctx.follow(
+            pip.install,
             pkgs=list(due) or None,
             requirements=list(self.files) or None,
             editable=list(self.editables) or None,
@@ -275,15 +275,15 @@ class RemovedPipPackage(Resource[frozenset[str]]):
     options: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> frozenset[str]:
-        return frozenset(map(normalize_name, pip.list_(ctx, **self.which)))
+        return frozenset(map(normalize_name, ctx.follow(pip.list_, **self.which)))
 
     def plan(self, now: frozenset[str]) -> list[Step]:
         step = Step(
             would=f"Package {self.name} is set to be removed",
             did="Package was successfully removed.",
             changes={self.name: "Removed"},
-            run=lambda ctx: pip.uninstall(
-                ctx,
+            run=lambda ctx: ctx.follow(
+                pip.uninstall,
                 pkgs=self.name,
                 requirements=list(self.requirements) or None,
                 **self.which,
@@ -325,9 +325,9 @@ class UpToDate(Resource[Versions]):
     which: Mapping[str, Any]
 
     def read(self, ctx: MinionContext) -> Versions:
-        newer = pip.list_upgrades(ctx, **self.which)
+        newer = ctx.follow(pip.list_upgrades, **self.which)
         shown = {name: text.partition(" [")[0] for name, text in newer.items()}
-        return Versions(pip.list_(ctx, **self.which) if shown else {}, shown)
+        return Versions(ctx.follow(pip.list_, **self.which) if shown else {}, shown)
 
     def plan(self, now: Versions) -> list[Step]:
         changed = {
@@ -338,7 +338,7 @@ class UpToDate(Resource[Versions]):
             would=f"{len(changed)} package(s) will be updated",
             did="Upgrade successful.",
             changes={"changes": changed, "result": True, "comment": ""},
-            run=lambda ctx: pip.upgrade(ctx, **self.which),
+            run=lambda ctx: ctx.follow(pip.upgrade, **self.which),
         )
         return [step] if changed else []
 

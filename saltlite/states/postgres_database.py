@@ -81,7 +81,7 @@ class Database(Resource[Mapping[str, str] | None]):
     server: Mapping[str, Any] = field(repr=False)
 
     def read(self, ctx: MinionContext) -> Mapping[str, str] | None:
-        return postgres.db_list(ctx, **self.server).get(self.name)
+        return ctx.follow(postgres.db_list, **self.server).get(self.name)
 
     def plan(self, now: Mapping[str, str] | None) -> list[Step] | Verdict:
         if now is None:
@@ -119,12 +119,12 @@ class Database(Resource[Mapping[str, str] | None]):
 
     def _create_database(self, ctx: MinionContext) -> None:
         given = {"tablespace": self.tablespace, "owner": self.owner, "template": self.template}
-        if not postgres.db_create(ctx, self.name, **given, **self.fixed, **self.server):
+        if not ctx.follow(postgres.db_create, self.name, **given, **self.fixed, **self.server):
             raise FunctionError(f"Failed to create database {self.name}")
 
     def _alter_database(self, ctx: MinionContext, moved: Mapping[str, Any]) -> None:
         recurse: dict[str, Any] = {"owner_recurse": self.owner_recurse}
-        if not postgres.db_alter(ctx, self.name, **moved, **recurse, **self.server):
+        if not ctx.follow(postgres.db_alter, self.name, **moved, **recurse, **self.server):
             raise FunctionError(f"Failed to change parameters for database {self.name}")
 
     def comment_unchanged(self, now: Mapping[str, str] | None) -> str:

@@ -72,7 +72,7 @@ class Extension(Resource[dict[str, str]]):
     server: Mapping[str, Any] = field(repr=False)
 
     def read(self, ctx: MinionContext) -> dict[str, str]:
-        return postgres.get_installed_extension(ctx, self.name, **self.server)
+        return ctx.follow(postgres.get_installed_extension, self.name, **self.server)
 
     def plan(self, now: dict[str, str]) -> list[Step]:
         if now and self._fits_now(now):
@@ -93,7 +93,7 @@ class Extension(Resource[dict[str, str]]):
 
     def _run_verb(self, ctx: MinionContext, verb: str) -> None:
         given = {"schema": self.schema, "ext_version": self.version, **self.options}
-        if not postgres.create_extension(ctx, self.name, **given, **self.server):
+        if not ctx.follow(postgres.create_extension, self.name, **given, **self.server):
             raise FunctionError(f"Failed to {verb} extension {self.name}")
 
     def comment_unchanged(self, now: dict[str, str]) -> str:

@@ -71,7 +71,7 @@ def absent(
     what = f"The privilege(s): {wanted.show_privileges()}"
 
     def look(ctx: MinionContext) -> bool:
-        return wanted.holds_any(postgres.psql_query(ctx, wanted.query(), **server))
+        return wanted.holds_any(ctx.follow(postgres.psql_query, wanted.query(), **server))
 
     return Thing(
         name=name,

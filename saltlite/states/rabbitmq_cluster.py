@@ -19,8 +19,8 @@ def joined(
     node = f"{user}@{host}"
     whole = re.compile(rf"(?<![\w@.-]){re.escape(node)}(?![\w@.-])")
     return Fact(
-        holds=lambda ctx: whole.search(rabbitmq.cluster_status(ctx, runas)) is not None,
-        make=lambda ctx: rabbitmq.join_cluster(ctx, host, user, ram_node, runas),
+        holds=lambda ctx: whole.search(ctx.follow(rabbitmq.cluster_status, runas)) is not None,
+        make=lambda ctx: ctx.follow(rabbitmq.join_cluster, host, user, ram_node, runas),
         intent=f"Node is set to join cluster {node}",
         report=f"Node joined cluster {node}",
         known="Already in cluster",

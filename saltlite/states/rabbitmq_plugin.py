@@ -9,8 +9,8 @@ from saltlite.states._rabbitmq import Fact
 def enabled(name: str, runas: str | None = None) -> Fact:
     """The plugin is enabled."""
     return Fact(
-        holds=lambda ctx: rabbitmq.plugin_is_enabled(ctx, name, runas),
-        make=lambda ctx: rabbitmq.enable_plugin(ctx, name, runas),
+        holds=lambda ctx: ctx.follow(rabbitmq.plugin_is_enabled, name, runas),
+        make=lambda ctx: ctx.follow(rabbitmq.enable_plugin, name, runas),
         intent=f"Plugin '{name}' is set to be enabled.",
         report=f"Plugin '{name}' was enabled.",
         known=f"Plugin '{name}' is already enabled.",
@@ -21,8 +21,8 @@ def enabled(name: str, runas: str | None = None) -> Fact:
 def disabled(name: str, runas: str | None = None) -> Fact:
     """The plugin is not enabled."""
     return Fact(
-        holds=lambda ctx: not rabbitmq.plugin_is_enabled(ctx, name, runas),
-        make=lambda ctx: rabbitmq.disable_plugin(ctx, name, runas),
+        holds=lambda ctx: not ctx.follow(rabbitmq.plugin_is_enabled, name, runas),
+        make=lambda ctx: ctx.follow(rabbitmq.disable_plugin, name, runas),
         intent=f"Plugin '{name}' is set to be disabled.",
         report=f"Plugin '{name}' was disabled.",
         known=f"Plugin '{name}' is already disabled.",

@@ -28,7 +28,7 @@ def present(
         return Verdict(result=False, comment=f"definition is no JSON: {error}")
 
     def holds(ctx: MinionContext) -> bool:
-        found = rabbitmq.list_policies(ctx, vhost, runas).get(vhost, {}).get(name)
+        found = ctx.follow(rabbitmq.list_policies, vhost, runas).get(vhost, {}).get(name)
         return (
             found is not None
             and found["pattern"] == str(pattern)
@@ -38,7 +38,9 @@ def present(
         )
 
     def make(ctx: MinionContext) -> object:
-        return rabbitmq.set_policy(ctx, vhost, name, pattern, definition, priority, runas, apply_to)
+        return ctx.follow(
+            rabbitmq.set_policy, vhost, name, pattern, definition, priority, runas, apply_to
+        )
 
     return Fact(
         holds=holds,
@@ -53,8 +55,8 @@ def present(
 def absent(name: str, vhost: str = "/", runas: str | None = None) -> Fact:
     """No policy of this name."""
     return Fact(
-        holds=lambda ctx: not rabbitmq.policy_exists(ctx, vhost, name, runas),
-        make=lambda ctx: rabbitmq.delete_policy(ctx, vhost, name, runas),
+        holds=lambda ctx: not ctx.follow(rabbitmq.policy_exists, vhost, name, runas),
+        make=lambda ctx: ctx.follow(rabbitmq.delete_policy, vhost, name, runas),
         intent=f"Policy '{vhost} {name}' will be removed.",
         report=f"Policy '{vhost} {name}' was removed.",
         known=f"Policy '{vhost} {name}' is not present.",

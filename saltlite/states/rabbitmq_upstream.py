@@ -54,7 +54,7 @@ class Upstream(Resource["dict[str, Any] | None"]):
     runas: str | None
 
     def read(self, ctx: MinionContext) -> dict[str, Any] | None:
-        found = rabbitmq.list_upstreams(ctx, self.runas).get(self.name)
+        found = ctx.follow(rabbitmq.list_upstreams, self.runas).get(self.name)
         return None if found is None else dict(json.loads(found))
 
     def plan(self, now: dict[str, Any] | None) -> Sequence[Step]:
@@ -67,8 +67,8 @@ class Upstream(Resource["dict[str, Any] | None"]):
                 would=f'Upstream "{self.name}" would have been {done}.',
                 did=f'Upstream "{self.name}" {done}.',
                 changes={"old": _hide_password(now), "new": _hide_password(wanted)},
-                run=lambda ctx: rabbitmq.set_upstream(
-                    ctx, self.name, runas=self.runas, **self.given
+                run=lambda ctx: ctx.follow(
+                    rabbitmq.set_upstream, self.name, runas=self.runas, **self.given
                 ),
             )
         ]
@@ -88,8 +88,8 @@ def _hide_password(upstream: dict[str, Any] | None) -> dict[str, Any] | None:
 def absent(name: str, runas: str | None = None) -> Fact:
     """No such upstream."""
     return Fact(
-        holds=lambda ctx: not rabbitmq.upstream_exists(ctx, name, runas),
-        make=lambda ctx: rabbitmq.delete_upstream(ctx, name, runas),
+        holds=lambda ctx: not ctx.follow(rabbitmq.upstream_exists, name, runas),
+        make=lambda ctx: ctx.follow(rabbitmq.delete_upstream, name, runas),
         intent=f'Upstream "{name}" would have been deleted.',
         report=f'Upstream "{name}" has been deleted.',
         known=f'The upstream "{name}" is already absent.',

@@ -50,8 +50,8 @@ def present(
 def absent(name: str, runas: str | None = None) -> Fact:
     """No such user."""
     return Fact(
-        holds=lambda ctx: not rabbitmq.user_exists(ctx, name, runas),
-        make=lambda ctx: rabbitmq.delete_user(ctx, name, runas),
+        holds=lambda ctx: not ctx.follow(rabbitmq.user_exists, name, runas),
+        make=lambda ctx: ctx.follow(rabbitmq.delete_user, name, runas),
         intent=f"The user '{name}' will be removed.",
         report=f"The user '{name}' was removed.",
         known=f"The user '{name}' is not present.",
@@ -81,13 +81,15 @@ class RabbitmqUser(Resource[UserStatus]):
     runas: str | None
 
     def read(self, ctx: MinionContext) -> UserStatus:
-        users = rabbitmq.list_users(ctx, self.runas)
+        users = ctx.follow(rabbitmq.list_users, self.runas)
         if self.name not in users:
             return UserStatus(exists=False)
         fits = not self.force or self.password is None
         if not fits:
-            fits = rabbitmq.check_password(ctx, self.name, str(self.password), self.runas)
-        found = rabbitmq.list_user_permissions(ctx, self.name, self.runas) if self.rights else {}
+            fits = ctx.follow(rabbitmq.check_password, self.name, str(self.password), self.runas)
+        found = (
+            ctx.follow(rabbitmq.list_user_permissions, self.name, self.runas) if self.rights else {}
+        )
         return UserStatus(
             exists=True,
             fits=fits,
@@ -109,7 +111,7 @@ class RabbitmqUser(Resource[UserStatus]):
             would=f"User '{self.name}' is set to be created.",
             did=f"'{self.name}' was configured.",
             changes={"user": {"old": "", "new": self.name}},
-            run=lambda ctx: rabbitmq.add_user(ctx, self.name, self.password, self.runas),
+            run=lambda ctx: ctx.follow(rabbitmq.add_user, self.name, self.password, self.runas),
         )
 
     def _plan_password(self) -> Step:
@@ -117,8 +119,8 @@ class RabbitmqUser(Resource[UserStatus]):
             would=f"The password of '{self.name}' is set to be changed.",
             did=f"The password of '{self.name}' was set.",
             changes={"password": {"old": "", "new": "Set password."}},
-            run=lambda ctx: rabbitmq.change_password(
-                ctx, self.name, str(self.password), self.runas
+            run=lambda ctx: ctx.follow(
+                rabbitmq.change_password, self.name, str(self.password), self.runas
             ),
         )
 
@@ -127,13 +129,17 @@ class RabbitmqUser(Resource[UserStatus]):
             would=f"The tags of '{self.name}' are set to be changed.",
             did=f"The tags of '{self.name}' were set.",
             changes={"tags": {"old": list(now.tags), "new": list(self.tags)}},
-            run=lambda ctx: rabbitmq.set_user_tags(ctx, self.name, list(self.tags), self.runas),
+            run=lambda ctx: ctx.follow(
+                rabbitmq.set_user_tags, self.name, list(self.tags), self.runas
+            ),
         )
 
     def _plan_rights(self, now: UserStatus, wrong: Mapping[str, list[str]]) -> Step:
         def run(ctx: MinionContext) -> None:
             for vhost, (conf, write, read) in wrong.items():
-                rabbitmq.set_permissions(ctx, vhost, self.name, conf, write, read, self.runas)
+                ctx.follow(
+                    rabbitmq.set_permissions, vhost, self.name, conf, write, read, self.runas
+                )
 
         old = {vhost: now.rights.get(vhost, "") for vhost in wrong}
         return Step(

@@ -9,8 +9,8 @@ from saltlite.states._rabbitmq import Fact
 def present(name: str) -> Fact:
     """A virtual host of this name."""
     return Fact(
-        holds=lambda ctx: rabbitmq.vhost_exists(ctx, name),
-        make=lambda ctx: rabbitmq.add_vhost(ctx, name),
+        holds=lambda ctx: ctx.follow(rabbitmq.vhost_exists, name),
+        make=lambda ctx: ctx.follow(rabbitmq.add_vhost, name),
         intent=f"Virtual Host '{name}' will be created.",
         report=f"Virtual Host '{name}' was created.",
         known=f"Virtual Host '{name}' already exists.",
@@ -21,8 +21,8 @@ def present(name: str) -> Fact:
 def absent(name: str) -> Fact:
     """No virtual host of this name."""
     return Fact(
-        holds=lambda ctx: not rabbitmq.vhost_exists(ctx, name),
-        make=lambda ctx: rabbitmq.delete_vhost(ctx, name),
+        holds=lambda ctx: not ctx.follow(rabbitmq.vhost_exists, name),
+        make=lambda ctx: ctx.follow(rabbitmq.delete_vhost, name),
         intent=f"Virtual Host '{name}' will be removed.",
         report=f"Virtual Host '{name}' was removed.",
         known=f"Virtual Host '{name}' is not present.",

@@ -82,7 +82,7 @@ class _Copy:
 
     def run_rsync(self, ctx: MinionContext, *, dryrun: bool) -> _Made:
         """Run rsync, perhaps only to hear what it would do; raises FunctionError if it fails."""
-        done = rsync.rsync(ctx, self.source, self.target, dryrun=dryrun, **self.options)
+        done = ctx.follow(rsync.rsync, self.source, self.target, dryrun=dryrun, **self.options)
         if done["retcode"] != 0:
             raise FunctionError(str(done["stderr"] or done["stdout"]))
         lines = str(done["stdout"]).splitlines()

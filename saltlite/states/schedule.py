@@ -44,7 +44,7 @@ def disabled(name: str, **kwargs: Any) -> Switched:
 
 
 def _read_job(ctx: MinionContext, name: str, given: Mapping[str, object]) -> dict[str, Any] | None:
-    found = schedule.list_(ctx, show_all=True, return_yaml=False, offline=_is_offline(given))
+    found = ctx.follow(schedule.list_, show_all=True, return_yaml=False, offline=_is_offline(given))
     entry = found.get(name)
     return dict(entry) if isinstance(entry, Mapping) else None
 
@@ -91,10 +91,10 @@ class ScheduledJob(Resource[dict[str, Any] | None]):
         ]
 
     def _add_job(self, ctx: MinionContext) -> None:
-        _check_answer(schedule.add(ctx, self.name, **self.given))
+        _check_answer(ctx.follow(schedule.add, self.name, **self.given))
 
     def _replace_job(self, ctx: MinionContext) -> None:
-        _check_answer(schedule.modify(ctx, self.name, **self.given))
+        _check_answer(ctx.follow(schedule.modify, self.name, **self.given))
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} in correct state"
@@ -123,7 +123,7 @@ class NoJob(Resource[dict[str, Any] | None]):
         ]
 
     def _remove_job(self, ctx: MinionContext) -> None:
-        _check_answer(schedule.delete(ctx, self.name, **self.given))
+        _check_answer(ctx.follow(schedule.delete, self.name, **self.given))
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} not present in schedule"

@@ -134,7 +134,7 @@ class Mode(Resource[tuple[str, str | None]]):
     wanted: str
 
     def read(self, ctx: MinionContext) -> tuple[str, str | None]:
-        return selinux.getenforce(ctx), selinux.getconfig(ctx)
+        return ctx.follow(selinux.getenforce), ctx.follow(selinux.getconfig)
 
     def plan(self, now: tuple[str, str | None]) -> list[Step]:
         runs, kept = now
@@ -147,7 +147,7 @@ class Mode(Resource[tuple[str, str | None]]):
         return [Step(would=would, changes={"old": old, "new": self.wanted}, run=self._set_mode)]
 
     def _set_mode(self, ctx: MinionContext) -> None:
-        selinux.setenforce(ctx, self.wanted)
+        ctx.follow(selinux.setenforce, self.wanted)
 
     def comment_unchanged(self, now: tuple[str, str | None]) -> str:
         return f"SELinux is already in {self.wanted} mode"
@@ -170,7 +170,7 @@ class Boolean(Resource[Mapping[str, str]]):
     persist: bool
 
     def read(self, ctx: MinionContext) -> Mapping[str, str]:
-        return selinux.getsebool(ctx, self.name)
+        return ctx.follow(selinux.getsebool, self.name)
 
     def plan(self, now: Mapping[str, str]) -> list[Step] | Verdict:
         if not now:
@@ -183,7 +183,7 @@ class Boolean(Resource[Mapping[str, str]]):
         return [Step(would=would, changes=changes, run=self._set_boolean)]
 
     def _set_boolean(self, ctx: MinionContext) -> None:
-        if not selinux.setsebool(ctx, self.name, self.value, self.persist):
+        if not ctx.follow(selinux.setsebool, self.name, self.value, self.persist):
             raise FunctionError(f"Failed to set the boolean {self.name} to {self.value}")
 
     def comment_unchanged(self, now: Mapping[str, str]) -> str:
@@ -209,7 +209,7 @@ class Module(Resource[Semod]):
     source: str | None
 
     def read(self, ctx: MinionContext) -> Semod:
-        return selinux.getsemod(ctx, self.name)
+        return ctx.follow(selinux.getsemod, self.name)
 
     def plan(self, now: Semod) -> list[Step] | Verdict:
         if not now and self.source is None:
@@ -237,11 +237,11 @@ class Module(Resource[Semod]):
         )
 
     def _install_module(self, ctx: MinionContext) -> None:
-        if not selinux.install_semod(ctx, str(self.source)):
+        if not ctx.follow(selinux.install_semod, str(self.source)):
             raise FunctionError(f"Failed to install module {self.source}")
 
     def _toggle_module(self, ctx: MinionContext) -> None:
-        if not selinux.setsemod(ctx, self.name, self.state):
+        if not ctx.follow(selinux.setsemod, self.name, self.state):
             raise FunctionError(f"Failed to set the Module {self.name} to {self.state}")
 
     def comment_unchanged(self, now: Semod) -> str:
@@ -255,7 +255,7 @@ class NoModule(Resource[Semod]):
     name: str
 
     def read(self, ctx: MinionContext) -> Semod:
-        return selinux.getsemod(ctx, self.name)
+        return ctx.follow(selinux.getsemod, self.name)
 
     def plan(self, now: Semod) -> list[Step]:
         if not now:
@@ -266,7 +266,7 @@ class NoModule(Resource[Semod]):
         return [Step(would=would, did=did, changes=changes, run=self._remove_module)]
 
     def _remove_module(self, ctx: MinionContext) -> None:
-        if not selinux.remove_semod(ctx, self.name):
+        if not ctx.follow(selinux.remove_semod, self.name):
             raise FunctionError(f"Failed to remove module {self.name}")
 
     def comment_unchanged(self, now: Semod) -> str:
@@ -286,7 +286,7 @@ class FileRule(Resource[Rule]):
     wanted: Mapping[str, str]
 
     def read(self, ctx: MinionContext) -> Rule:
-        return selinux.fcontext_get_policy(ctx, self.name, self.filetype)
+        return ctx.follow(selinux.fcontext_get_policy, self.name, self.filetype)
 
     def plan(self, now: Rule) -> list[Step]:
         if now is not None and all(now[key] == value for key, value in self.wanted.items()):
@@ -302,7 +302,7 @@ class FileRule(Resource[Rule]):
 
     def _add_rule(self, ctx: MinionContext) -> None:
         contexts = {key: value for key, value in self.wanted.items() if key != "filetype"}
-        done = selinux.fcontext_add_policy(ctx, self.name, self.filetype, **contexts)
+        done = ctx.follow(selinux.fcontext_add_policy, self.name, self.filetype, **contexts)
         _check_done(done, "Error adding new rule")
 
     def comment_unchanged(self, now: Rule) -> str:
@@ -327,7 +327,7 @@ class NoFileRule(Resource[Rule]):
     given: Mapping[str, str | None]
 
     def read(self, ctx: MinionContext) -> Rule:
-        return selinux.fcontext_get_policy(ctx, self.name, self.filetype, **self.given)
+        return ctx.follow(selinux.fcontext_get_policy, self.name, self.filetype, **self.given)
 
     def plan(self, now: Rule) -> list[Step]:
         if now is None:
@@ -338,7 +338,7 @@ class NoFileRule(Resource[Rule]):
         return [Step(would=would, did=did, changes=changes, run=self._delete_rule)]
 
     def _delete_rule(self, ctx: MinionContext) -> None:
-        done = selinux.fcontext_delete_policy(ctx, self.name, self.filetype, **self.given)
+        done = ctx.follow(selinux.fcontext_delete_policy, self.name, self.filetype, **self.given)
         _check_done(done, "Error removing policy")
 
     def comment_unchanged(self, now: Rule) -> str:
@@ -363,7 +363,7 @@ class Applied(Resource[Relabelled]):
     recursive: bool
 
     def read(self, ctx: MinionContext) -> Relabelled:
-        said = selinux.fcontext_policy_is_applied(ctx, self.name, self.recursive)
+        said = ctx.follow(selinux.fcontext_policy_is_applied, self.name, self.recursive)
         return policy.parse_relabelled(said)
 
     def plan(self, now: Relabelled) -> list[Step]:
@@ -374,7 +374,9 @@ class Applied(Resource[Relabelled]):
         return [Step(would=would, did=did, changes=now, run=self._apply_policy)]
 
     def _apply_policy(self, ctx: MinionContext) -> None:
-        _check_done(selinux.fcontext_apply_policy(ctx, self.name, self.recursive), "Error applying")
+        _check_done(
+            ctx.follow(selinux.fcontext_apply_policy, self.name, self.recursive), "Error applying"
+        )
 
     def comment_unchanged(self, now: Relabelled) -> str:
         return f'SElinux policies are already applied for filespec "{self.name}"'
@@ -409,8 +411,13 @@ class PortType(Resource[tuple[Rule, Rule]]):
         return [Step(would=would, did=did, changes=changes, run=self._add_port)]
 
     def _add_port(self, ctx: MinionContext) -> None:
-        done = selinux.port_add_policy(
-            ctx, self.name, self.sel_type, self.protocol, self.port, self.sel_range
+        done = ctx.follow(
+            selinux.port_add_policy,
+            self.name,
+            self.sel_type,
+            self.protocol,
+            self.port,
+            self.sel_range,
         )
         _check_done(done, "Error adding new policy")
 
@@ -431,7 +438,9 @@ class NoPortType(Resource[Rule]):
     port: Any
 
     def read(self, ctx: MinionContext) -> Rule:
-        return selinux.port_get_policy(ctx, self.name, self.sel_type, self.protocol, self.port)
+        return ctx.follow(
+            selinux.port_get_policy, self.name, self.sel_type, self.protocol, self.port
+        )
 
     def plan(self, now: Rule) -> list[Step]:
         if now is None:
@@ -443,7 +452,7 @@ class NoPortType(Resource[Rule]):
         return [Step(would=would, did=did, changes=changes, run=self._delete_port)]
 
     def _delete_port(self, ctx: MinionContext) -> None:
-        done = selinux.port_delete_policy(ctx, self.name, self.protocol, self.port)
+        done = ctx.follow(selinux.port_delete_policy, self.name, self.protocol, self.port)
         _check_done(done, "Error deleting policy")
 
     def comment_unchanged(self, now: Rule) -> str:

@@ -121,7 +121,7 @@ def _parse_key(name: str, enc: str, comment: str, options: Any) -> Authorized:
 
 
 def _read_keys(ctx: MinionContext, user: str, config: str) -> Mapping[str, Any]:
-    return ssh.auth_keys(ctx, user, config)
+    return ctx.follow(ssh.auth_keys, user, config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +162,8 @@ class AuthorizedKeys(Resource[Mapping[str, Any]]):
         )
 
     def _write_key(self, ctx: MinionContext, wanted: Authorized) -> None:
-        answer = ssh.set_auth_key(
-            ctx,
+        answer = ctx.follow(
+            ssh.set_auth_key,
             self.user,
             wanted.key,
             wanted.enc,

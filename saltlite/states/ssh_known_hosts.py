@@ -88,8 +88,8 @@ class KnownHost(Resource[HostStatus]):
     hash_type: str | None
 
     def read(self, ctx: MinionContext) -> HostStatus:
-        needed = ssh.check_known_host(
-            ctx,
+        needed = ctx.follow(
+            ssh.check_known_host,
             self.user,
             self.name,
             key=self.key,
@@ -103,8 +103,8 @@ class KnownHost(Resource[HostStatus]):
         return HostStatus(self._read_entries(ctx), str(needed))
 
     def _read_entries(self, ctx: MinionContext) -> list[dict[str, Any]] | None:
-        return ssh.get_known_host_entries(
-            ctx, self.user, self.name, self.config, self.port, self.hash_type
+        return ctx.follow(
+            ssh.get_known_host_entries, self.user, self.name, self.config, self.port, self.hash_type
         )
 
     def plan(self, now: HostStatus) -> list[Step] | Verdict:
@@ -126,8 +126,8 @@ class KnownHost(Resource[HostStatus]):
         return shown | ({"port": self.port} if self.port else {})
 
     def _set_host(self, ctx: MinionContext) -> None:
-        answer = ssh.set_known_host(
-            ctx,
+        answer = ctx.follow(
+            ssh.set_known_host,
             self.user,
             self.name,
             fingerprint=self.fingerprint,
@@ -164,10 +164,10 @@ class UnknownHost(Resource[HostStatus]):
 
     def read(self, ctx: MinionContext) -> HostStatus:
         user = None if self.config.startswith("/") else self.user  # a whole path needs none
-        answer = ssh.check_known_host(ctx, user, self.name, config=self.config)
+        answer = ctx.follow(ssh.check_known_host, user, self.name, config=self.config)
         if isinstance(answer, dict):
             return HostStatus(None, "", str(answer["error"]))
-        found = ssh.get_known_host_entries(ctx, user, self.name, self.config)
+        found = ctx.follow(ssh.get_known_host_entries, user, self.name, self.config)
         return HostStatus(found, str(answer))
 
     def plan(self, now: HostStatus) -> list[Step] | Verdict:
@@ -181,7 +181,7 @@ class UnknownHost(Resource[HostStatus]):
         return [step] if now.entries else []
 
     def _remove_host(self, ctx: MinionContext) -> None:
-        answer = ssh.rm_known_host(ctx, self.user, self.name, self.config)
+        answer = ctx.follow(ssh.rm_known_host, self.user, self.name, self.config)
         if answer["status"] == "error":
             raise FunctionError(answer["error"])
 

@@ -94,10 +94,10 @@ class Processes:
 def _read_processes(ctx: MinionContext, name: str, how: How, *, news: bool = False) -> Processes:
     states = {
         process: each["state"]
-        for process, each in supervisord.status(ctx, **how.words()).items()
+        for process, each in ctx.follow(supervisord.status, **how.words()).items()
         if (process.startswith(name) if name.endswith(":") else process == name)
     }
-    told = supervisord.reread(ctx, **how.words()) if news else ""
+    told = ctx.follow(supervisord.reread, **how.words()) if news else ""
     return Processes(states, supervisor.parse_news(told))
 
 
@@ -173,16 +173,16 @@ class RunningProcesses(Resource[Processes]):
         return f"The following services will be started: {' '.join(sleeping)}"
 
     def _update_program(self, ctx: MinionContext) -> None:
-        _check_answer(supervisord.update(ctx, **self.how.words()))
+        _check_answer(ctx.follow(supervisord.update, **self.how.words()))
 
     def _add_program(self, ctx: MinionContext) -> None:
         """What is not configured either is told by the start."""
-        supervisord.reread(ctx, **self.how.words())
-        supervisord.add(ctx, self.name, **self.how.words())
+        ctx.follow(supervisord.reread, **self.how.words())
+        ctx.follow(supervisord.add, self.name, **self.how.words())
         self._start_program(ctx)
 
     def _start_program(self, ctx: MinionContext) -> None:
-        _check_answer(supervisord.start(ctx, self.name, **self.how.words()))
+        _check_answer(ctx.follow(supervisord.start, self.name, **self.how.words()))
 
     def would(self, now: Processes, steps: Sequence[Step]) -> str:
         return steps[-1].would  # an update says its part in the changes
@@ -204,7 +204,7 @@ class RunningProcesses(Resource[Processes]):
             return realise(self, ctx, test=False)
         for step in self._plan_updates(now):
             step.run(ctx)
-        _check_answer(supervisord.restart(ctx, self.name, **self.how.words()))
+        _check_answer(ctx.follow(supervisord.restart, self.name, **self.how.words()))
         comment = f"Restarting {self.kind}: {self.name}"
         return Verdict(result=True, comment=comment, changes={self.name: comment})
 
@@ -237,7 +237,7 @@ class Dead(Resource[Processes]):
         return [Step(would=would, did=did, changes={self.name: did}, run=self._stop_program)]
 
     def _stop_program(self, ctx: MinionContext) -> None:
-        _check_answer(supervisord.stop(ctx, self.name, **self.how.words()))
+        _check_answer(ctx.follow(supervisord.stop, self.name, **self.how.words()))
 
     def comment_unchanged(self, now: Processes) -> str:
         found = "is not running" if now.states else "doesn't exist"

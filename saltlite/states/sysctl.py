@@ -35,8 +35,8 @@ class Parameter(Resource[SysctlSetting]):
     config: str | None
 
     def read(self, ctx: MinionContext) -> SysctlSetting:
-        path = self.config or sysctl.default_config(ctx)
-        return SysctlSetting(sysctl.get(ctx, self.name), textfile.load(ctx.host, path) or "")
+        path = self.config or ctx.follow(sysctl.default_config)
+        return SysctlSetting(ctx.follow(sysctl.get, self.name), textfile.load(ctx.host, path) or "")
 
     def plan(self, now: SysctlSetting) -> list[Step]:
         wanted = str(self.value)
@@ -64,7 +64,7 @@ class Parameter(Resource[SysctlSetting]):
 
     def _persist_value(self, ctx: MinionContext) -> None:
         try:
-            sysctl.persist(ctx, self.name, self.value, self.config)
+            ctx.follow(sysctl.persist, self.name, self.value, self.config)
         except SaltliteError as error:
             said = f"Failed to set {self.name} to {self.value}: {error}"
             raise FunctionError(said) from error

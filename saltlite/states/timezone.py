@@ -34,9 +34,9 @@ class Zone(Resource[Clock]):
     utc: Any
 
     def read(self, ctx: MinionContext) -> Clock:
-        in_utc = timezone.get_hwclock(ctx) == "UTC"
+        in_utc = ctx.follow(timezone.get_hwclock) == "UTC"
         try:
-            return Clock(timezone.zone_compare(ctx, self.name), in_utc)
+            return Clock(ctx.follow(timezone.zone_compare, self.name), in_utc)
         except UsageError as error:
             return Clock(False, in_utc, str(error))
 
@@ -60,7 +60,7 @@ class Zone(Resource[Clock]):
         )
 
     def _set_zone(self, ctx: MinionContext) -> None:
-        if timezone.set_zone(ctx, self.name) is not True:
+        if ctx.follow(timezone.set_zone, self.name) is not True:
             raise FunctionError("Failed to set timezone")
 
     def _plan_clock(self) -> Step:
@@ -72,7 +72,7 @@ class Zone(Resource[Clock]):
         )
 
     def _set_clock(self, ctx: MinionContext) -> None:
-        if not timezone.set_hwclock(ctx, "UTC"):
+        if not ctx.follow(timezone.set_hwclock, "UTC"):
             raise FunctionError(f"Failed to set UTC to {self.utc}")
 
     def comment_unchanged(self, now: Clock) -> str:

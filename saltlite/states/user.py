@@ -209,11 +209,11 @@ class User(Resource[Account]):
     drawn: ClassVar[frozenset[str]] = frozenset({"uid", "gid", "groups", "home", "shell", "passwd"})
 
     def read(self, ctx: MinionContext) -> Account:
-        info = user.info(ctx, self.name)
+        info = ctx.follow(user.info, self.name)
         home = self.values.get("home") or info.get("home", "")
         return Account(
             info,
-            shadow.info(ctx, self.name),
+            ctx.follow(shadow.info, self.name),
             {each.name: each.gid for each in files.groups(ctx.host)},
             not home or ctx.host.is_dir(home),
         )
@@ -320,20 +320,19 @@ class User(Resource[Account]):
     def _set_value(self, ctx: MinionContext, what: str, value: Any) -> None:
         """Change one thing. What could not be is found when the user is looked at again."""
         if what == "home":
-            user.chhome(ctx, self.name, value, self.home_moves)
+            ctx.follow(user.chhome, self.name, value, self.home_moves)
         elif what == "homeDoesNotExist":
             self._make_home(ctx, value)
         elif what == "groups":
-            user.chgroups(ctx, self.name, value, append=not self.remove_groups)
+            ctx.follow(user.chgroups, self.name, value, append=not self.remove_groups)
         elif what == "passwd":
-            shadow.set_password(ctx, self.name, self.password.value())
+            ctx.follow(shadow.set_password, self.name, self.password.value())
         elif what == "empty_password":
-            shadow.del_password(ctx, self.name)
+            ctx.follow(shadow.del_password, self.name)
         elif what == "password_lock":
-            change = shadow.lock_password if value else shadow.unlock_password
-            change(ctx, self.name)
+            ctx.follow(shadow.lock_password if value else shadow.unlock_password, self.name)
         else:
-            _SETTERS[what](ctx, self.name, value)
+            ctx.follow(_SETTERS[what], self.name, value)
 
     def _make_home(self, ctx: MinionContext, path: str) -> None:
         if ctx.host.is_dir(path):
@@ -372,8 +371,8 @@ class User(Resource[Account]):
     def _make_user(self, ctx: MinionContext, now: Account) -> None:
         gecos = {key: self.values[key] for key in files.GECOS_FIELDS if key in self.values}
         optional = [name for name in self.optional or () if name in now.groups]
-        made = user.add(
-            ctx,
+        made = ctx.follow(
+            user.add,
             self.name,
             uid=self.uid,
             gid=self._find_gid(now),
@@ -386,11 +385,11 @@ class User(Resource[Account]):
         if not made:
             raise FunctionError(f"Failed to create new user {self.name}")
         if self.password.text:
-            shadow.set_password(ctx, self.name, self.password.value())
+            ctx.follow(shadow.set_password, self.name, self.password.value())
         elif self.password.text == "":
-            shadow.del_password(ctx, self.name)
+            ctx.follow(shadow.del_password, self.name)
         if self.password.locked:
-            shadow.lock_password(ctx, self.name)
+            ctx.follow(shadow.lock_password, self.name)
         for what in _AGES.keys() & self.values.keys():
             self._set_value(ctx, what, self.values[what])
 
@@ -443,10 +442,10 @@ class NoUser(Resource[Leftover]):
     force: bool
 
     def read(self, ctx: MinionContext) -> Leftover:
-        found = files.user(ctx.host, self.name)
+        found = ctx.follow(user.info, self.name)
         group = files.group(self.name)
-        is_own = found is not None and group is not None and group.gid == found.gid
-        return Leftover(found is not None, group is not None, is_own)
+        is_own = bool(found) and group is not None and group.gid == found["gid"]
+        return Leftover(bool(found), group is not None, is_own)
 
     def plan(self, now: Leftover) -> list[Step]:
         group = {f"{self.name} group": "removed"} if now.is_own else {}
@@ -459,7 +458,7 @@ class NoUser(Resource[Leftover]):
         return [step] if now.is_there else []
 
     def _delete_user(self, ctx: MinionContext) -> None:
-        if not user.delete(ctx, self.name, self.purge, self.force):
+        if not ctx.follow(user.delete, self.name, self.purge, self.force):
             raise FunctionError(f"Failed to remove user {self.name}")
 
     def changes(self, before: Leftover, after: Leftover, steps: Sequence[Step]) -> dict[str, Any]:

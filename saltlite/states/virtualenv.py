@@ -168,7 +168,7 @@ class Environment:
                     "old": self._read_version(ctx),
                 }
             try:
-                done = environments.create(ctx, self.path, clear=self.clear, **self.options)
+                done = ctx.follow(environments.create, self.path, clear=self.clear, **self.options)
             except SaltliteError as error:
                 return Verdict(result=False, comment=f"Failed to create virtualenv: {error}")
             if done["retcode"] != 0:
@@ -182,7 +182,7 @@ class Environment:
     def _with_packages(self, ctx: MinionContext, said: str, changes: dict[str, Any]) -> Verdict:
         try:
             before = self._freeze_packages(ctx)
-            done = pip.install(ctx, **self.packages)
+            done = ctx.follow(pip.install, **self.packages)
             after = self._freeze_packages(ctx)
         except SaltliteError as error:
             return Verdict(result=False, comment=f"{said}\n{error}", changes=changes)
@@ -197,7 +197,7 @@ class Environment:
 
     def _freeze_packages(self, ctx: MinionContext) -> list[str]:
         which = {name: self.packages[name] for name in ("bin_env", "user", "cwd", "env_vars")}
-        return pip.freeze(ctx, **which)
+        return ctx.follow(pip.freeze, **which)
 
     def _read_version(self, ctx: MinionContext) -> str:
         done = ctx.host.run([self._python_path, "-V"])

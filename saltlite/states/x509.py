@@ -189,7 +189,7 @@ def pem_managed(ctx: MinionContext, name: str, text: str, **kwargs: Any) -> Decl
     """A file with the one entry of a PEM; one with a private key is 0600 unless ``mode`` is."""
     how, rest = split(kwargs)
     declared.require_known(rest)
-    entry = functions.get_pem_entry(ctx, text)
+    entry = ctx.follow(functions.get_pem_entry, text)
     private = {"mode": "0600"} if "PRIVATE KEY" in entry else {}
     given = {**private, **how, "contents": entry, "show_changes": False}
     return file_managed(ctx, name, given)

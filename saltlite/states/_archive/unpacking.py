@@ -52,8 +52,9 @@ class Archive:
             if listed is not None:
                 return listed.verbose()
         stripped = _STRIP.search(self.options or "")
-        found = functions.list_(
-            ctx, self.path, archive_format=self.kind, options=list_options, verbose=True,
+        found = ctx.follow(
+            functions.list_, self.path,
+            archive_format=self.kind, options=list_options, verbose=True,
             strip_components=int(stripped[1]) if stripped else None,
         )  # fmt: skip
         return found if isinstance(found, dict) else {}
@@ -96,14 +97,14 @@ class Archive:
             names = self._run_tar(ctx, into)
             return names if self.trim is False else names[: self.trim_count]
         if self.kind == "rar":
-            return functions.unrar(ctx, self.path, into, trim_output=self.trim)
+            return ctx.follow(functions.unrar, self.path, into, trim_output=self.trim)
         if self.by_program:
-            return functions.cmd_unzip(
-                ctx, self.path, into, options=self.options, trim_output=self.trim,
+            return ctx.follow(
+                functions.cmd_unzip, self.path, into, options=self.options, trim_output=self.trim,
                 password=self.password,
             )  # fmt: skip
-        return functions.unzip(
-            ctx, self.path, into, trim_output=self.trim, password=self.password,
+        return ctx.follow(
+            functions.unzip, self.path, into, trim_output=self.trim, password=self.password,
             extract_perms=self.modes,
         )  # fmt: skip
 

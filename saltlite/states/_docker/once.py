@@ -54,7 +54,7 @@ def _find_obstacle(ctx: MinionContext, once: Once) -> Verdict | None:
 
 
 def _run_once(ctx: MinionContext, once: Once) -> Verdict:
-    if images.resolve_image_id(ctx, once.image) is False:
+    if ctx.follow(images.resolve_image_id, once.image) is False:
         pull_image(ctx, once.image, once.client_timeout)
     try:
         done = _run_container(ctx, once)
@@ -68,8 +68,8 @@ def _run_once(ctx: MinionContext, once: Once) -> Verdict:
 
 
 def _run_container(ctx: MinionContext, once: Once) -> dict[str, Any]:
-    return containers.run_container(
-        ctx,
+    return ctx.follow(
+        containers.run_container,
         once.image,
         once.name,
         client_timeout=once.client_timeout,

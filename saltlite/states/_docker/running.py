@@ -179,7 +179,7 @@ class RunningContainer(Resource[ContainerStatus]):
         try:
             self._attach_all(ctx, ident)
         except SaltliteError:
-            containers.rm_(ctx, ident, force=True)
+            ctx.follow(containers.rm_, ident, force=True)
             raise
 
     def _plan_replacement(self, now: ContainerStatus, differences: Differences) -> Step:
@@ -199,33 +199,33 @@ class RunningContainer(Resource[ContainerStatus]):
             self._attach_all(ctx, ident)
             self._remove_old(ctx)
         except SaltliteError:
-            containers.rm_(ctx, ident, force=True)
+            ctx.follow(containers.rm_, ident, force=True)
             raise
-        containers.rename(ctx, ident, self.name)
+        ctx.follow(containers.rename, ident, self.name)
 
     def _remove_old(self, ctx: MinionContext) -> None:
         try:
-            containers.rm_(ctx, self.name, stop=True, timeout=self.shutdown_timeout)
+            ctx.follow(containers.rm_, self.name, stop=True, timeout=self.shutdown_timeout)
         except EngineError as error:
             if error.status != 404:  # one that removes itself when it stops
                 raise
 
     def _make_container(self, ctx: MinionContext, name: str | None) -> str:
-        if images.resolve_image_id(ctx, self.image) is False:
+        if ctx.follow(images.resolve_image_id, self.image) is False:
             pull_image(ctx, self.image, self.client_timeout)
         asked = networks.engine(ctx, self.client_timeout)
         return str(asked.post("/containers/create", self.body, name=name)["Id"])
 
     def _attach_all(self, ctx: MinionContext, ident: str) -> None:
-        there = comparison.endpoints_of(containers.inspect_container(ctx, ident))
+        there = comparison.endpoints_of(ctx.follow(containers.inspect_container, ident))
         for name, endpoint in self.networks.items():
             if name in there and endpoint:
-                networks.disconnect_container_from_network(ctx, ident, name)
+                ctx.follow(networks.disconnect_container_from_network, ident, name)
             if name not in there or endpoint:
                 networks.connect(ctx, ident, name, endpoint)
         for name in there if self.networks else ():
             if name not in self.networks:
-                networks.disconnect_container_from_network(ctx, ident, name)
+                ctx.follow(networks.disconnect_container_from_network, ident, name)
 
     def _plan_network(self, now: ContainerStatus, name: str) -> Step:
         """Attach an existing container to a network, or detach it."""
@@ -234,7 +234,7 @@ class RunningContainer(Resource[ContainerStatus]):
 
         def run(ctx: MinionContext) -> None:
             if name in there:
-                networks.disconnect_container_from_network(ctx, self.name, name)
+                ctx.follow(networks.disconnect_container_from_network, self.name, name)
             if name in wanted:
                 networks.connect(ctx, self.name, name, wanted[name])
 
@@ -257,7 +257,7 @@ class RunningContainer(Resource[ContainerStatus]):
                 asked.post(f"/containers/{segment(self.name)}/start")
             except FunctionError as error:
                 raise FunctionError(_join_sentences([said, f"{error}."])) from error
-            if containers.state(ctx, self.name) != "running":
+            if ctx.follow(containers.state, self.name) != "running":
                 raise FunctionError(_join_sentences([said, "Container is not running."]))
 
         return Step(would="Container would be started.", run=run)
@@ -334,7 +334,7 @@ def _removed_id(before: ContainerStatus, after: ContainerStatus) -> str | None:
 def find_container(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
     """Return what there is to know about a container, ``None`` without it."""
     try:
-        return containers.inspect_container(ctx, name)
+        return ctx.follow(containers.inspect_container, name)
     except EngineError as error:
         if error.status != 404:
             raise
@@ -344,14 +344,14 @@ def find_container(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
 def pull_image(ctx: MinionContext, image: str, timeout_s: float) -> None:
     """Fetch an image; raises FunctionError."""
     try:
-        images.pull(ctx, image, client_timeout=int(timeout_s))
+        ctx.follow(images.pull, image, client_timeout=int(timeout_s))
     except FunctionError as error:
         raise FunctionError(f"Failed to pull {image}: {error}") from error
 
 
 def _find_image(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
     try:
-        return images.inspect_image(ctx, name)
+        return ctx.follow(images.inspect_image, name)
     except EngineError as error:
         if error.status != 404:
             raise
@@ -360,7 +360,7 @@ def _find_image(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
 
 def has_network(ctx: MinionContext, name: str) -> bool:
     try:
-        networks.inspect_network(ctx, name)
+        ctx.follow(networks.inspect_network, name)
     except EngineError as error:
         if error.status != 404:
             raise

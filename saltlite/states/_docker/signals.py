@@ -15,7 +15,7 @@ def send_signal(name: str, signal: str, *, start: bool) -> Action:
         return _send_signal(ctx, name, signal, start=start)
 
     def foresee(ctx: MinionContext) -> Verdict:
-        if containers.state(ctx, name) != "running":
+        if ctx.follow(containers.state, name) != "running":
             return _fail_with(f"Container '{name}' is not running")
         return Verdict(result=None, comment=would, changes={"signal": signal})
 
@@ -24,12 +24,12 @@ def send_signal(name: str, signal: str, *, start: bool) -> Action:
 
 
 def _send_signal(ctx: MinionContext, name: str, signal: str, *, start: bool) -> Verdict:
-    old = containers.state(ctx, name)
+    old = ctx.follow(containers.state, name)
     try:
-        containers.signal(ctx, name, signal)
+        ctx.follow(containers.signal, name, signal)
     except FunctionError as error:
         return _fail_with(str(error))
-    new = containers.state(ctx, name)
+    new = ctx.follow(containers.state, name)
     moved = {} if old == new else {"state": {"old": old, "new": new}}
     said = [f"Sent signal {signal} to container"]
     said += [f"State changed from '{old}' to '{new}'."] if moved else []

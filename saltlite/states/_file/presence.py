@@ -109,8 +109,8 @@ class Node(Resource[NodeSeen]):
     def _make_node(self, ctx: MinionContext) -> None:
         wanted = self.wanted
         with system_errors():
-            making.mknod(
-                ctx, self.name, self.kind, self.major, self.minor,
+            ctx.follow(
+                making.mknod, self.name, self.kind, self.major, self.minor,
                 wanted.user, wanted.group, wanted.mode,
             )  # fmt: skip
 

@@ -74,8 +74,8 @@ class Mounted(Resource[MountPoint]):
     shown_as: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, ctx: MinionContext) -> MountPoint:
-        there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
-        noted = mounts.read_mount_cache(ctx, self.name)
+        there = ctx.follow(mounts.active, extended=True).get(os.path.realpath(self.name), {})
+        noted = ctx.follow(mounts.read_mount_cache, self.name)
         return MountPoint(
             mount=there,
             exists=ctx.host.exists(self.name),
@@ -154,16 +154,27 @@ class Mounted(Resource[MountPoint]):
         return Step(would=would, did="mounted", changes={"mount": True}, run=self._do_mount)
 
     def _do_mount(self, ctx: MinionContext) -> None:
-        answer = mounts.mount(
-            ctx, self.name, self.device, self.makes_place, self.fstype, self.options, self.user
+        answer = ctx.follow(
+            mounts.mount,
+            self.name,
+            self.device,
+            self.makes_place,
+            self.fstype,
+            self.options,
+            self.user,
         )
         self._check_answer(ctx, answer)
 
     def _check_answer(self, ctx: MinionContext, answer: bool | str) -> None:
         if answer is not True:
             raise FunctionError(str(answer) or f"{self.name} cannot be mounted")
-        mounts.write_mount_cache(
-            ctx, self.name, self.device, self.makes_place, self.fstype, list(self.options)
+        ctx.follow(
+            mounts.write_mount_cache,
+            self.name,
+            self.device,
+            self.makes_place,
+            self.fstype,
+            list(self.options),
         )
 
     def _plan_unmount(self, now: MountPoint) -> Step:
@@ -179,8 +190,8 @@ class Mounted(Resource[MountPoint]):
 
     def _plan_remount(self, changed: str) -> Step:
         def run(ctx: MinionContext) -> None:
-            answer = mounts.remount(
-                ctx, self.name, self.device, False, self.fstype, self.options, self.user
+            answer = ctx.follow(
+                mounts.remount, self.name, self.device, False, self.fstype, self.options, self.user
             )
             self._check_answer(ctx, answer)
 
@@ -225,7 +236,7 @@ def _in_bytes(option: str) -> str:
 
 def unmount(ctx: MinionContext, name: str, user: str | None) -> None:
     """Unmount a place; raises FunctionError with what ``umount`` said."""
-    answer = mounts.umount(ctx, name, user=user)
+    answer = ctx.follow(mounts.umount, name, user=user)
     if answer is not True:
         raise FunctionError(str(answer) or f"{name} cannot be unmounted")
 
@@ -241,7 +252,7 @@ class Unmounted(Resource[MountPoint]):
     user: str | None
 
     def read(self, ctx: MinionContext) -> MountPoint:
-        there = mounts.active(ctx, extended=True).get(os.path.realpath(self.name), {})
+        there = ctx.follow(mounts.active, extended=True).get(os.path.realpath(self.name), {})
         if self.device and there and self.device not in (there["device"], there.get("alt_device")):
             there = {}
         return MountPoint(there, True, table_at(ctx, self.config) if self.persist else "")
@@ -263,7 +274,9 @@ class Unmounted(Resource[MountPoint]):
                     would=f"Mount point {self.name} is in the fstab but should not be",
                     did="Removed target from fstab",
                     changes={"persist": "purged"},
-                    run=lambda ctx: mounts.rm_fstab(ctx, self.name, self.device, self.config),
+                    run=lambda ctx: ctx.follow(
+                        mounts.rm_fstab, self.name, self.device, self.config
+                    ),
                 )
             )
         return steps

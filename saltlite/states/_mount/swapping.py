@@ -33,7 +33,7 @@ class Swap(Resource[SwapSpace]):
 
     def read(self, ctx: MinionContext) -> SwapSpace:
         device = os.path.realpath(self._device_path)
-        used = {os.path.realpath(each): stats for each, stats in mounts.swaps(ctx).items()}
+        used = {os.path.realpath(each): stats for each, stats in ctx.follow(mounts.swaps).items()}
         return SwapSpace(
             used.get(device, {}), table_at(ctx, self.line.path) if self.persist else ""
         )
@@ -60,7 +60,7 @@ class Swap(Resource[SwapSpace]):
         return steps
 
     def _activate_swap(self, ctx: MinionContext) -> None:
-        if not mounts.swapon(ctx, self._device_path):
+        if not ctx.follow(mounts.swapon, self._device_path):
             raise FunctionError(f"Swap {self.name} failed to activate")
 
     def comment_unchanged(self, now: SwapSpace) -> str:

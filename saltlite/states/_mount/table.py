@@ -10,7 +10,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import mount as mounts
 from saltlite.providers import textfile
-from saltlite.providers.mount import fstab
+from saltlite.providers.mount import active, fstab
 
 SAID = {
     "new": "Added new entry to the fstab.",
@@ -62,6 +62,15 @@ class TableLine:
 
     def write(self, ctx: MinionContext) -> None:
         """Bring it into the table as it is by now."""
+        users_own = ctx.functions.find_replacement(mounts.set_fstab)
+        if users_own is not None:
+            line = self.entry
+            name, device = active.unescape_path(line.name), active.unescape_path(line.device)
+            users_own(
+                name, device, line.fstype, line.opts, line.dump, line.pass_num, self.path,
+                match_on=list(self.keys), not_change=self.keeps,
+            )  # fmt: skip
+            return
         with textfile.hold(ctx, self.path):
             textfile.save(self.path, self._with_entry(table_at(ctx, self.path))[0])
 
@@ -96,7 +105,7 @@ class Line(Resource[str]):
 
     def _mount_step(self) -> Step:
         def run(ctx: MinionContext) -> None:
-            answer = mounts.mount(ctx, self.path)
+            answer = ctx.follow(mounts.mount, self.path)
             if answer is not True:
                 said = f"{self.path} entry added in {self.wanted.path}.\n"
                 error = str(answer).removeprefix("mount: ")
@@ -128,7 +137,7 @@ class NoLine(Resource[str]):
             would=f"{self.path} entry will be removed from {self.config}.",
             did=f"{self.path} entry removed from {self.config}.",
             changes={"persist": "removed"},
-            run=lambda ctx: mounts.rm_fstab(ctx, self.path, self.device, self.config),
+            run=lambda ctx: ctx.follow(mounts.rm_fstab, self.path, self.device, self.config),
         )
         return [] if fstab.without_entry(now, self.path, self.device) == now else [step]
 

@@ -121,8 +121,8 @@ def replace(
         return edits.not_found(name)
 
     def edit(dry_run: bool) -> Any:
-        return editing.replace(
-            ctx, name, pattern, repl, count=count, flags=flags, bufsize=bufsize,
+        return ctx.follow(
+            editing.replace, name, pattern, repl, count=count, flags=flags, bufsize=bufsize,
             append_if_not_found=append_if_not_found, prepend_if_not_found=prepend_if_not_found,
             not_found_content=not_found_content, backup=backup, dry_run=dry_run,
             show_changes=show_changes, ignore_if_missing=ignore_if_missing,
@@ -171,9 +171,9 @@ def line(
                 require_owners(user, group)
                 number = None if file_mode is None else owners.mode_number(file_mode)
                 place.create(name, b"", number, wanted.owner(), follow=True)
-            return editing.line(
-                ctx, name, content, match, mode, location, before, after, show_changes, backup,
-                quiet, indent,
+            return ctx.follow(
+                editing.line, name, content, match, mode, location, before, after, show_changes,
+                backup, quiet, indent,
             )  # fmt: skip
         old = edits.lines_of(name)
         new = line_edits.edit_lines(old, edit)
@@ -226,9 +226,10 @@ def blockreplace(
             block += part if block.endswith("\n") or not block else f"\n{part}"
 
     def edit(dry_run: bool) -> Any:
-        return editing.blockreplace(
-            ctx, name, marker_start, marker_end, block, append_if_not_found, prepend_if_not_found,
-            backup, dry_run, show_changes, append_newline, insert_before_match,
+        return ctx.follow(
+            editing.blockreplace, name, marker_start, marker_end, block,
+            append_if_not_found, prepend_if_not_found, backup, dry_run, show_changes,
+            append_newline, insert_before_match,
             insert_after_match,
         )  # fmt: skip
 
