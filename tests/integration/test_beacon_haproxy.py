@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_ports
 from programs import need
 
-from cluster import Cluster, eventually, free_ports
+from cluster import Cluster, eventually
 from saltlite.beacons import haproxy
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import BeaconContext, MinionContext

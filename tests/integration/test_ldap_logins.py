@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from authority import Authority
+from ports import free_ports
 from programs import need
 
-from cluster import eventually, free_ports
+from cluster import eventually
 from saltlite.auth import ldap
 from saltlite.config.master import AccessOptions, MasterConfig
 from saltlite.errors import FunctionError

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ports import free_ports
 from replay import Client
 
-from cluster import OURS, Cluster, Daemon, bin_dir, eventually, free_ports
+from cluster import OURS, Cluster, Daemon, bin_dir, eventually
 
 CLIENTS = [
     "local", "local_async", "local_batch", "local_subset",

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import psutil
 import yaml
+from ports import free_ports
 
 OURS = "saltlite"
 SALT_3006 = "3006.30"
@@ -43,15 +44,6 @@ def bin_dir(kind: str) -> Path:
 
 def is_installed(kind: str) -> bool:
     return (bin_dir(kind) / "salt-master").exists()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on now; all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def eventually(

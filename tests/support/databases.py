@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket as socketlib
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from ports import free_port
 
 DEADLINE_S = 30.0
 ACCOUNT = "nobody"
@@ -101,7 +102,7 @@ def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
         data, socket = f"{place}/data", f"{place}/s"
         _run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
               "--auth-root-authentication-method=normal"])  # fmt: skip
-        port = _free_port() if listens else 0
+        port = free_port() if listens else 0
         network = [f"--port={port}", "--bind-address=127.0.0.1"] if port else ["--skip-networking"]
         argv = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}",
                 "--innodb-flush-log-at-trx-commit=2", *network]  # fmt: skip
@@ -111,12 +112,6 @@ def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
             yield server
         finally:
             server.kill()
-
-
-def _free_port() -> int:
-    with socketlib.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import zmq
+from ports import free_ports
 
 from saltlite.channel.handshake import Accepted, MinionHandshake
 from saltlite.channel.minion import MinionChannel
@@ -42,22 +43,12 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
         time.sleep(0.01)
 
 
-def free_ports() -> list[int]:
-    sockets = [socket.socket() for _ in range(2)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 class RunningMaster:
     """``salt-master`` in a directory of its own."""
 
     def __init__(self, root: Path, *more: str) -> None:
         self.root = root
-        self.publish_port, self.ret_port = free_ports()
+        self.publish_port, self.ret_port = free_ports(2)
         lines = [
             f"root_dir: {root}",
             "interface: 127.0.0.1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 import zmq
+from ports import free_port
 
 from saltlite.config.master import NetworkOptions
 from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
@@ -64,12 +64,6 @@ class Place:
         for caller, body in zip(callers, bodies, strict=True):
             caller.send(body)
         return callers
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
