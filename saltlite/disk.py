@@ -380,7 +380,7 @@ def flush_dir(path: Path) -> None:
         os.close(fd)
 
 
-def read_regular(path: Path, *, limit_bytes: int = 64 * 1024 * 1024) -> bytes | None:
+def read_regular(path: Path | str, *, limit_bytes: int = 64 * 1024 * 1024) -> bytes | None:
     """The bytes of a regular file, ``None`` if there is none.
 
     Never waits on a FIFO or device, never follows a link in the last component.

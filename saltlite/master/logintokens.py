@@ -12,7 +12,6 @@ import hashlib
 import heapq
 import logging
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +53,7 @@ class LoginTokens:
         packed = pack_bin(dict(record))
         disk.make_dir(self._directory)
         with disk.hold_dir_lock(self._directory):  # two at once must not both find the last place
-            if len(self._paths()) >= TOKENS_MOST:
+            if sum(1 for _ in self._names()) >= TOKENS_MOST:
                 self._make_room(float(record["start"]))  # type: ignore[arg-type]  # a number
             disk.write_file(self._directory / hash_token(token), packed)
         return token
@@ -83,11 +82,11 @@ class LoginTokens:
         """
         if not isinstance(token, str) or not _NAME.fullmatch(token):
             return None
-        for path in (self._directory / hash_token(token), self._directory / token):
-            record = self._read(path, now_s)
+        for name in (hash_token(token), token):
+            record = self._read(name, now_s)
             # A file of ours must not be opened by its own name.
             if record is not None and record.pop("token", None) == (
-                token if path.name == token else None
+                token if name == token else None
             ):
                 return record
         return None
@@ -107,27 +106,28 @@ class LoginTokens:
 
     def records(self, now_s: float) -> Iterator[tuple[str, dict[str, Any]]]:
         """File name and record of each token that lives; what is dead or damaged is removed."""
-        for path in self._paths():
-            record = self._read(path, now_s)
+        for name in self._names():
+            record = self._read(name, now_s)
             if record is not None:
-                yield path.name, record
+                yield name, record
 
     def sweep(self, now_s: float) -> int:
         """Remove what is dead or damaged; how many live."""
         return sum(1 for _ in self.records(now_s))
 
-    def _paths(self) -> list[Path]:
+    def _names(self) -> Iterator[str]:
+        # One at a time and without a Path: there may be ten thousand, and each login counts them.
         try:
-            entries = disk.entries_of(self._directory)
-        except (FileNotFoundError, StoreError):
-            return []
-        return [
-            Path(entry.path)
-            for entry, status in entries
-            if stat.S_ISREG(status.st_mode) and _NAME.fullmatch(entry.name)
-        ]
+            entries = os.scandir(self._directory)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        with entries:
+            for entry in entries:
+                if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield entry.name
 
-    def _read(self, path: Path, now_s: float) -> dict[str, Any] | None:
+    def _read(self, name: str, now_s: float) -> dict[str, Any] | None:
+        path = os.path.join(self._directory, name)
         try:
             data = disk.read_regular(path, limit_bytes=FILE_LIMIT_BYTES)
         except OSError as error:
@@ -139,7 +139,7 @@ class LoginTokens:
             return record
         if record is None:
             log.warning("A damaged token is removed")
-        disk.remove(path)
+        disk.remove(Path(path))
         return None
 
 

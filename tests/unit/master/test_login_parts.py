@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from saltlite.master.loginproof import LoginProof, open_proof, seal_proof
 from saltlite.master.logins import NO_LOGIN, PASSWORD_LIMIT, drop_credentials, read_login
 from saltlite.master.loginserver import _Replies
 from saltlite.master.logintokens import LoginTokens, hash_token
+from saltlite.transport.codec import pack_bin
 
 # --- the line ------------------------------------------------------------------------------------
 
@@ -273,6 +275,21 @@ def test_tokens_made_at_once_keep_the_bound(tmp_path: Path, monkeypatch: Any) ->
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(make_many, range(8)))
     assert len(list(tmp_path.iterdir())) <= 20
+
+
+def test_a_login_holds_no_list_of_all_tokens(tmp_path: Path) -> None:
+    """Of ten thousand, each with its status and path, a worker would never be rid again."""
+    tokens = LoginTokens(tmp_path)
+    for number in range(2000):
+        (tmp_path / hash_token(str(number))).write_bytes(pack_bin({**RECORD, "expire": 99.0}))
+    tracemalloc.start()
+    try:
+        tokens.make(RECORD)
+        assert tokens.sweep(15.0) == 2001
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 256 * 1024
 
 
 def test_a_token_that_cannot_be_read_stays(tmp_path: Path) -> None:
