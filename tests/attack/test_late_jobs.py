@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, is_installed
+from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster, eventually, is_installed
 from saltlite.core.messages import Job
 from saltlite.minion.minion import Minion
 
@@ -44,7 +44,7 @@ def accept(one: Cluster, minion_id: str) -> None:
     assert one.salt_key("-a", minion_id, "-y").exit_code == 0
 
 
-@pytest.mark.parametrize("kind", [OURS, SALT_3006, SALT_3008])
+@pytest.mark.parametrize("kind", [OURS, SALT_3006, SALT_3007, SALT_3008])
 def test_every_minion_takes_jobs_with_a_time(kind: str) -> None:
     if not is_installed(kind):
         pytest.skip(f"Salt {kind} is not installed")

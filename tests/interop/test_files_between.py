@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster import OURS, SALT_3006, SALT_3008, Cluster
+from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster
 
 PAIRS = [
     pytest.param((OURS, SALT_3006), id="our-master-3006-minion"),
+    pytest.param((OURS, SALT_3007), id="our-master-3007-minion"),
     pytest.param((OURS, SALT_3008), id="our-master-3008-minion"),
     pytest.param((SALT_3006, OURS), id="3006-master-our-minion"),
+    pytest.param((SALT_3007, OURS), id="3007-master-our-minion"),
     pytest.param((SALT_3008, OURS), id="3008-master-our-minion"),
 ]
 BIG = os.urandom(1_500_000) + b"end"

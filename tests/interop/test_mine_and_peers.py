@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually
+from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster, eventually
 
 PAIRS = [
     pytest.param((OURS, SALT_3006), id="our-master-3006-minions"),
     pytest.param((SALT_3006, OURS), id="3006-master-our-minions"),
+    pytest.param((OURS, SALT_3007), id="our-master-3007-minions"),
+    pytest.param((SALT_3007, OURS), id="3007-master-our-minions"),
     pytest.param((OURS, SALT_3008), id="our-master-3008-minions"),
 ]
 MINE = {

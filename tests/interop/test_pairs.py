@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster import OURS, SALT_3006, SALT_3008, Cluster, bin_dir, eventually
+from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster, bin_dir, eventually
 
 PAIRS = [
     pytest.param((OURS, SALT_3006), id="our-master-3006-minion"),
+    pytest.param((OURS, SALT_3007), id="our-master-3007-minion"),
     pytest.param((OURS, SALT_3008), id="our-master-3008-minion"),
     pytest.param((SALT_3006, OURS), id="3006-master-our-minion"),
+    pytest.param((SALT_3007, OURS), id="3007-master-our-minion"),
     pytest.param((SALT_3008, OURS), id="3008-master-our-minion"),
 ]
 NODEGROUPS = {"pair": "L@web1 or nobody*", "outer": "N@pair and G@kernel:Linux"}

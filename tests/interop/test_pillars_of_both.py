@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster import SALT_3006, SALT_3008, bin_dir
+from cluster import SALT_3006, SALT_3007, SALT_3008, bin_dir
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases" / "pillar" / "compiled.yaml"
 GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 
 
-@pytest.mark.parametrize("release", [SALT_3006, SALT_3008])
+@pytest.mark.parametrize("release", [SALT_3006, SALT_3007, SALT_3008])
 def test_the_records_are_what_salt_gives(release: str, tmp_path: Path) -> None:
     cases: list[dict[str, Any]] = yaml.safe_load(CASES.read_text())
     base = {"root_dir": str(tmp_path / "root"), "file_client": "local", "id": "web1"}

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from cluster import OURS, SALT_3006, SALT_3008, Cluster
+from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster
 
 PAIRS = [
     pytest.param((OURS, SALT_3006), id="our-master-3006-minion"),
+    pytest.param((OURS, SALT_3007), id="our-master-3007-minion"),
     pytest.param((OURS, SALT_3008), id="our-master-3008-minion"),
 ]
 SLOW = "evil:(a+)+$"

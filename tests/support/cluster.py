@@ -28,6 +28,7 @@ from ports import free_ports
 
 OURS = "saltlite"
 SALT_3006 = "3006.30"
+SALT_3007 = "3007.17"
 SALT_3008 = "3008.5"
 INTEROP_HOME = Path(os.environ.get("SALTLITE_INTEROP", Path.home() / ".cache" / "saltlite-interop"))
 START_DEADLINE_S = 60.0
