@@ -84,6 +84,8 @@ def test_runners_for_peers(pair: Cluster) -> None:
 
 
 def test_a_returner_gets_what_the_master_gets(pair: Cluster) -> None:
+    if pair.minion_kinds["web1"] == SALT_3007:
+        pytest.skip("a minion of 3007.17 calls no returner, under its own master either")
     assert asked(pair, "web1", "test.echo", "kept", "--return=rawfile_json") == {"web1": "kept"}
     path = pair.root / "returns.json"
     eventually(path.exists, within_s=10, what="the returner's file")

@@ -23,6 +23,7 @@ GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 
 @pytest.mark.parametrize("release", [SALT_3006, SALT_3007, SALT_3008])
 def test_the_records_are_what_salt_gives(release: str, tmp_path: Path) -> None:
+    """Of top files that name each other's environments 3007 alone heeds only the one of base."""
     cases: list[dict[str, Any]] = yaml.safe_load(CASES.read_text())
     base = {"root_dir": str(tmp_path / "root"), "file_client": "local", "id": "web1"}
     (tmp_path / "minion").write_text(yaml.safe_dump({**base, "log_level": "quiet"}))
@@ -38,11 +39,11 @@ def test_the_records_are_what_salt_gives(release: str, tmp_path: Path) -> None:
     found = [line.replace(str(tmp_path), "{root}") for line in done.stdout.splitlines()]
     assert len(found) == len(cases), done.stderr[-1000:]
     other = {
-        case["name"]: text
+        case["name"]
         for case, text in zip(cases, found, strict=True)
         if text != json.dumps(case["pillar"])
     }
-    assert other == {}
+    assert other == ({"two envs"} if release == SALT_3007 else set()), found
 
 
 def options(case: dict[str, Any], folder: Path) -> dict[str, Any]:
