@@ -47,6 +47,7 @@ class ClearChannel:
         frame = pack(Envelope(enc="clear", load=load).to_wire())
         wait_s = self._timeout_s if timeout_s is None else timeout_s
         times = self._tries if tries is None else max(1, tries)
+        # A clear load has no nonce, so one frame serves all tries.
         last: RequestTimeout | None = None
         for _ in range(times):
             try:

@@ -128,6 +128,7 @@ class MinionHandshake:
     def request(self, nonce: str | None = None) -> bytes:
         """The frame to send; every call has a fresh nonce, unless a test fixes it."""
         self._nonce = nonce or os.urandom(16).hex()
+        # Only the pinned key's owner can read it; at first contact there is nobody to ask.
         token = None
         if self._pinned is not None:
             token = self._pinned.encrypt(self._token.encode(), self._enc_algo)
@@ -165,8 +166,10 @@ class MinionHandshake:
         signed = as_bytes(outer.get("load"), "load")
         signature = as_bytes(outer.get("sig", b""), "sig")
         inner = as_map(unpack(signed), "load")
+        # A reply without a key is a refusal, and has rules of its own for what is believed.
         if "pub_key" not in inner:
             self._raise_refusal(inner, signed, signature)
+        # The key first: a signature that fits the key beside it could be anybody's.
         master_key = self._check_master_key(inner)
         self._check_signed(master_key, signed, signature)
         self._check_nonce(inner)
@@ -195,6 +198,7 @@ class MinionHandshake:
         if self._finger and key.fingerprint(self._hash_type).replace(":", "") != self._finger:
             raise MasterUntrusted("the master's key does not have the fingerprint demanded")
         same = self._pinned is not None and self._pinned.pem == key.pem
+        # Before open_mode: it also raises where only one of the two sides has signing switched on.
         vouched = self._is_vouched_for(inner, needed=self._always_verify or not same)
         if self._pinned is None or self._open_mode:
             return key
@@ -207,6 +211,7 @@ class MinionHandshake:
 
     def _is_vouched_for(self, inner: Mapping[str, object], *, needed: bool) -> bool:
         """Whether the signing key has vouched for the master's key."""
+        # A signature that is missing could have been cut out on the way, so it is never optional.
         if ("pub_sig" in inner) != (self._sign_key is not None):
             wants = "wants" if self._sign_key is not None else "does not want"
             raise MasterUntrusted(f"this minion {wants} a signature on the master's key")
@@ -240,6 +245,7 @@ class MinionHandshake:
 
     def _read_keys(self, inner: Mapping[str, object], master_key: PublicKey) -> Accepted:
         aes = self._key_string(inner, "aes")
+        # Salt encrypts the digest with the private key, so it comes out of the signature whole.
         digest = master_key.x931_recover(as_bytes(inner.get("sig"), "sig"))
         if not hmac.compare_digest(digest, digest_of(aes)):
             raise CryptoError("the digest of the publication key does not hold")

@@ -98,6 +98,7 @@ class TokenCache:
         elif not self._proofs.holds(pem, tok):
             _check_token(pem, tok)
             self._proofs.add(pem, tok)
+        # The oldest goes; if it was still in use, one RSA operation brings it back.
         if len(self._valid) >= self._size:
             self._valid.pop(next(iter(self._valid)))
         self._valid[pem, tok] = None
@@ -117,6 +118,7 @@ def read_envelope(frame: bytes, *, minimum_version: int = PROTOCOL_VERSION) -> E
         LoadNotAMap: a clear load that is not a map; answered with :data:`NOT_A_MAP`.
         WireError: anything else; answered with :data:`BAD_LOAD`.
     """
+    # A stranger can send this: what decodes a large frame whole is for proven minions only.
     limits = _WRAPPER_LIMITS if len(frame) > CLEAR_LIMIT_BYTES else DEFAULT_LIMITS
     envelope = Envelope.from_wire(unpack(frame, limits))
     if envelope.version < minimum_version:
@@ -159,11 +161,13 @@ def open_request(
     minion_id = envelope.id
     if not valid_minion_id(minion_id) or minion_id is None:
         raise WireError("outer id is not a minion id")
+    # The key before anything is decrypted: a deleted minion may still have its session key.
     pem = public_key_of(minion_id)
     if pem is None:
         raise CryptoError("no accepted key")
     load = _open_load(envelope, Crypticle(session_key_of(minion_id)))
     nonce = _read_nonce(load.pop("nonce", None))
+    # The outer id only chose the key; without this a minion could speak in another's name.
     if load.get("id") != minion_id:
         raise WireError("inner id is not the outer id")
     tokens.check(pem, as_bytes(load.pop("tok", None), "tok"))
@@ -209,6 +213,7 @@ def _read_time(value: object, now_s: float, ttl_s: float) -> float:
     """
     if type(value) is not int and type(value) is not float:
         raise WireError("ts is not a number")
+    # NaN is neither inside nor outside of any window, and compares false with both ends.
     if not math.isfinite(value) or abs(value) >= 2**53:
         raise WireError("ts is not a time")
     if ttl_s > 0 and abs(now_s - value) > ttl_s:

@@ -82,6 +82,7 @@ class MinionChannel:
             WireError: the load holds something that cannot travel.
         """
         nonce = nonce or os.urandom(16).hex()
+        # A load that is sent again has the signature of its first time, which covered another ts.
         whole = {name: value for name, value in load.items() if name != "sig"}
         whole["id"] = self._id
         whole["nonce"] = nonce
@@ -131,6 +132,7 @@ class MinionChannel:
         if not self._master_key.verify(data, signature, self._sig_algo):
             raise CryptoError("the signature on the pillar does not hold")
         signed = as_map(unpack(data), "data")
+        # Nobody signed the outer copy of the key: it has to be the one that the master signed.
         if not hmac.compare_digest(as_bytes(signed.get("key"), "key"), wrapped):
             raise CryptoError("the pillar was sealed for another reply")
         if signed.get("nonce") != nonce:

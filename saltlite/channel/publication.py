@@ -84,6 +84,7 @@ def open_publication(
     if "serial" not in job:
         return job, 0
     serial = as_int(job.pop("serial"), "serial")
+    # Each minion has the key, so any of them could send an old frame once more.
     if serial <= last_serial:
         raise StalePublication("serial did not grow")
     return job, serial
@@ -103,6 +104,7 @@ def _check_signature(
 
 def topic_of(minion_id: str) -> bytes:
     """The topic of one minion, with ``zmq_filtering``. Source: docs/wire.md#publications."""
+    # The wire fixes SHA-1; it spreads names here and protects nothing.
     return hashlib.sha1(minion_id.encode(), usedforsecurity=False).hexdigest().encode()
 
 

@@ -64,7 +64,9 @@ class AsyncRequester:
         """The monitor of the socket; what it says of the time before a request is passed over."""
         if self._monitor is None:
             self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        # The blocking view of the same socket: what is there already is taken without an await.
         shadow: zmq.Socket[bytes] = zmq.Socket.shadow(self._monitor.underlying)
+        # A disconnection from before this request must not end it.
         while shadow.poll(0):
             shadow.recv_multipart(zmq.NOBLOCK)
         return self._monitor
@@ -77,6 +79,7 @@ class AsyncRequester:
         poller.register(socket, zmq.POLLIN)
         poller.register(monitor, zmq.POLLIN)
         ready = dict(await poller.poll(milliseconds(timeout_s)))
+        # The reply counts even if the connection went right behind it.
         if socket in ready:
             return
         if monitor in ready:

@@ -106,6 +106,7 @@ def _pack_trimmed(data: dict[str, Plain], max_bytes: int) -> bytes:
     """Pack ``data`` with its largest values replaced until it is small enough."""
     sizes = {name: len(pack_bin(value)) for name, value in data.items()}
     total = sum(sizes.values())
+    # Largest first, so that the fewest values are lost.
     for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
         if total <= max_bytes:
             break
@@ -144,6 +145,7 @@ class Relay:
 
     def event(self, frames: Sequence[bytes]) -> list[bytes] | None:
         """What to publish for a message from PULL; ``None`` for one that is no event."""
+        # Only the tag is looked at: whoever subscribes unpacks, the publisher of all events never.
         if len(frames) != 1 or frames[0].find(TAG_END, 0, TAG_LIMIT_BYTES + 2) <= 0:
             self.dropped += 1
             return None
@@ -154,6 +156,7 @@ class Relay:
         """What to publish for a message from XPUB; ``None`` for most."""
         frame = frames[0]
         token = frame[1 + len(READY) :]
+        # 0x01 is ZeroMQ's own mark of a subscription, 0x00 that of an end.
         if not frame.startswith(b"\x01" + READY) or len(token) != _TOKEN_LENGTH:
             return None
         return [READY + token, self.sequence.to_bytes(_SEQUENCE_BYTES, "big")]
@@ -302,6 +305,7 @@ class EventSubscriber:
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         for prefix in prefixes:
             self._socket.setsockopt(zmq.SUBSCRIBE, prefix.encode())
+        # Last of all: they are sent in order, so its answer means that the others hold.
         self._socket.setsockopt(zmq.SUBSCRIBE, self._ready)
         self._socket.connect(ipc(path))
         self._early: list[Event] = []
@@ -382,10 +386,12 @@ class EventSubscriber:
         if len(frames) != 2 or len(frames[1]) != _SEQUENCE_BYTES:
             return False
         number = int.from_bytes(frames[1], "big")
+        # It comes again after each reconnection, and with the number to count on from.
         if frames[0] == self._ready:
             self.connections += 1
             self._last = number
             return False
+        # Whoever takes some tags only sees gaps all the time; they say nothing.
         if self._everything and self._last is not None and number > self._last + 1:
             self.lost += number - self._last - 1
         self._last = number

@@ -248,6 +248,7 @@ def _make_text_map(pairs: tuple[tuple[Any, Any], ...], depth: int) -> dict[Any, 
             whole[name] = _with_text(item, depth)
         else:
             whole[name] = item
+    # Two readers that keep different ones of two equal keys could be shown two different loads.
     if len(whole) != len(pairs):
         raise WireError("a map key comes twice")
     return whole

@@ -95,6 +95,7 @@ def connect_subscriber(
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         if routing_id:
             socket.setsockopt(zmq.ROUTING_ID, routing_id)
+        # Drawn once: a socket has one interval, so each minion keeps its own place in the spread.
         wait_ms = reconnect_ms
         if randomize:
             wait_ms = (chance or random.SystemRandom()).randint(
