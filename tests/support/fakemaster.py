@@ -22,6 +22,7 @@ from saltlite.channel.publication import seal_publication
 from saltlite.core.messages import AuthRequest, as_bytes
 from saltlite.crypto.cipher import Crypticle, new_key_string
 from saltlite.crypto.keys import PrivateKey, PublicKey
+from saltlite.errors import CryptoError
 from saltlite.transport.codec import pack, unpack
 
 
@@ -90,20 +91,24 @@ class FakeMaster:
             identity, _, frame = self._router.recv_multipart()
             asked = self._opened(frame)
             reply = pack("bad load") if asked is None else self._reply(asked)
-            self._router.send_multipart([identity, b"", reply])
-            if asked is not None:
+            if asked is not None:  # before the reply, which may end whoever asked and the test
                 with self._changed:
                     self.asked.append(asked)
                     self._changed.notify_all()
+            self._router.send_multipart([identity, b"", reply])
 
     def _opened(self, frame: bytes) -> Asked | None:
+        """What a frame asks; ``None`` for one of an earlier session, as a busy minion may send."""
         envelope: Any = unpack(frame)
         load = envelope["load"]
         if envelope["enc"] == "aes":
             session = self.sessions.get(envelope["id"])
             if session is None:
                 return None
-            load = open_sealed(Crypticle(session), as_bytes(load, "load"))
+            try:
+                load = open_sealed(Crypticle(session), as_bytes(load, "load"))
+            except CryptoError:
+                return None
         return Asked(load["id"], load["cmd"], load, envelope)
 
     def _reply(self, asked: Asked) -> bytes:
