@@ -161,6 +161,7 @@ class MinionHandshake:
 
     def _read_reply(self, reply: bytes) -> Accepted:
         outer = as_map(unpack(reply), "reply")
+        # Only the refusal of an unknown algorithm is a plain map: there is none to sign it with.
         if isinstance(outer.get("load"), dict):
             raise AuthError(f"the master cannot answer: {str(outer['load'].get('ret'))[:100]!r}")
         signed = as_bytes(outer.get("load"), "load")
@@ -205,6 +206,7 @@ class MinionHandshake:
         if not same and not vouched:
             changed = KEY_CHANGED.format(path=self._pinned_path)
             raise MasterUntrusted(f"{changed}. Offered: {key.fingerprint(self._hash_type)}")
+        # A changed key that was vouched for cannot open the token, which was for the pinned one.
         if same:
             self._check_token(inner)
         return key
@@ -240,6 +242,7 @@ class MinionHandshake:
             raise CryptoError("the signature on the master's reply does not hold")
 
     def _check_nonce(self, inner: Mapping[str, object]) -> None:
+        # Before the first request the nonce is empty, and no reply may match that.
         if not self._nonce or inner.get("nonce") != self._nonce:
             raise CryptoError("the master's reply belongs to another request")
 
@@ -325,7 +328,9 @@ class MasterHandshake:
             token = self._key.decrypt(request.token, request.enc_algo)
         except CryptoError:
             token = b""
+        # Longer is no token: the master must not decrypt for a peer whatever it brings.
         readable = 0 < len(token) <= TOKEN_LIMIT
+        # As long as a token of Salt, so that what is thrown away takes the same time.
         echo = minion_key.encrypt(token if readable else os.urandom(76), request.enc_algo)
         return echo if readable else None
 

@@ -43,6 +43,7 @@ NOT_A_MAP: Final = LoadNotAMap.reply
 CLEAR_LIMIT_BYTES: Final = 4 * 1024 * 1024
 AUTH_LIMIT_BYTES: Final = 64 * 1024
 
+# Room for an envelope: six fields that are scalars, the sealed load among them.
 _WRAPPER_LIMITS = Limits(depth=2, keys=16, items=16, text_bytes=DEFAULT_LIMITS.text_bytes)
 
 
@@ -91,6 +92,7 @@ class TokenCache:
         Raises:
             CryptoError: it was not, or ``pem`` is no usable key.
         """
+        # X9.31 signs without chance: a key has one tok, and the same bytes prove the same again.
         if (pem, tok) in self._valid:
             return
         if self._proofs is None:
@@ -170,6 +172,7 @@ def open_request(
     # The outer id only chose the key; without this a minion could speak in another's name.
     if load.get("id") != minion_id:
         raise WireError("inner id is not the outer id")
+    # Last, since RSA is what costs most; only who has the session key gets so far.
     tokens.check(pem, as_bytes(load.pop("tok", None), "tok"))
     return OpenedRequest(
         id=minion_id,
@@ -211,6 +214,7 @@ def _read_time(value: object, now_s: float, ttl_s: float) -> float:
 
     Source: docs/security.md#replay-and-clocks.
     """
+    # Not isinstance, for which a bool is a number.
     if type(value) is not int and type(value) is not float:
         raise WireError("ts is not a number")
     # NaN is neither inside nor outside of any window, and compares false with both ends.
@@ -264,6 +268,7 @@ def seal_pillar(
         WireError: the pillar holds something that cannot travel.
     """
     key_string = key_string or new_key_string()
+    # The key is in the signed part too, so that the pillar fits no other reply.
     wrapped = minion_key.encrypt(key_string.encode(), enc_algo)
     data = pack({"key": wrapped, "pillar": pillar, "nonce": nonce})
     sealed = seal(Crypticle(key_string), {"data": data, "sig": signer.sign(data, sig_algo)}, iv=iv)

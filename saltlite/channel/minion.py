@@ -125,6 +125,7 @@ class MinionChannel:
             raise CryptoError("the master's key is not known")
         outer = as_map(unpack(reply), "reply")
         wrapped = as_bytes(outer.get("key"), "key")
+        # What is not ASCII is no key string either; Crypticle says so as a CryptoError.
         key = Crypticle(self._key.decrypt(wrapped, self._enc_algo).decode("ascii", "replace"))
         sealed = as_map(open_sealed(key, as_bytes(outer.get("pillar"), "pillar")), "pillar")
         data = as_bytes(sealed.get("data"), "data")
@@ -156,6 +157,7 @@ def part_to_sign(load: Mapping[str, object]) -> bytes:
 
     Source: docs/wire.md#_return.
     """
+    # The master takes nonce and tok out of a load before it looks at sig.
     left_out = ("sig", "nonce", "tok")
     return pack_bin({name: value for name, value in load.items() if name not in left_out})
 
@@ -163,6 +165,7 @@ def part_to_sign(load: Mapping[str, object]) -> bytes:
 def _open_reply_part(reply: bytes) -> bytes:
     """The Crypticle message in a reply; anything else, such as ``bad load``, is a refusal."""
     try:
+        # Not unpack: sealed bytes may be UTF-8 by chance. A bare `bad load` fails when opened.
         sealed = unpack_bytes(reply)
     except WireError as error:
         raise CryptoError("the reply is not sealed") from error

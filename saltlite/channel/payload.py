@@ -46,6 +46,7 @@ def open_sealed(
     if not plain.startswith(PREFIX):
         raise CryptoError("message holds no object")
     start = len(PREFIX)
+    # Below the MAC with the value, so nobody can put the nonce of another request in front.
     if nonce is not None:
         start += NONCE_LENGTH
         if not hmac.compare_digest(plain[len(PREFIX) : start], nonce.encode("ascii", "replace")):

@@ -18,6 +18,7 @@ from saltlite.errors import WireError
 from saltlite.transport.codec import pack, unpack
 
 BROADCAST: Final = b"broadcast"
+# Of these the master knows by the ids alone whom they mean; the others go to all minions.
 _ADDRESSED_TYPES = frozenset({"glob", "pcre", "list"})
 
 
@@ -96,6 +97,7 @@ def _check_signature(
     if master_key is None:
         raise WireError("the master's key is not known")
     algorithm = as_text(message.get("sig_algo"), "sig_algo")
+    # The frame names its own algorithm, so the choice must hold no weak one.
     if algorithm not in SIGNING_ALGORITHMS:
         raise WireError("publication is signed with an unknown algorithm")
     if not master_key.verify(load, as_bytes(message.get("sig"), "sig"), algorithm):

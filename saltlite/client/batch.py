@@ -87,6 +87,7 @@ class Batch:
         Raises:
             ValueError: ``size`` is neither a number nor a share.
         """
+        # For the ValueError alone: a bad size is told before anybody is pinged.
         batch_size(size, 1)
         self._client = client
         self._request = request
@@ -95,6 +96,7 @@ class Batch:
         self._failhard = failhard
         self._pulse_s = pulse_s
         self._clock = clock
+        # One subscription, made before anything is published, serves all chunks.
         self._events = client.listen()
 
     def close(self) -> None:
@@ -133,6 +135,7 @@ class Batch:
             yield from run
 
     def _run_chunks(self, pending: list[str]) -> Iterator[BatchOutcome]:
+        # A share is one of those who answered, not of all that the target names.
         size = batch_size(self._size, len(pending))
         shown = credentials_of(self._request.options)
         collector = self._client.collector(self._events, self._request.timeout_s, shown)
@@ -141,6 +144,7 @@ class Batch:
         while pending or active:
             now = self._clock()
             closed_until = [moment for moment in closed_until if moment > now]
+            # A place is taken by a minion at work, and for wait_s after its return.
             free = size - len(active) - len(closed_until)
             if pending and free > 0:
                 chunk, pending = pending[:free], pending[free:]
@@ -168,8 +172,10 @@ class Batch:
     def _send_chunk(
         self, collector: Collector, chunk: Sequence[str], active: set[str]
     ) -> Iterator[BatchOutcome]:
+        # Each chunk is a job of its own: the master refuses a jid that it has on record.
         request = dataclasses.replace(self._request, tgt=list(chunk), tgt_type="list", jid="")
         reply = self._client.publish(request)
+        # Their keys have gone since the ping; the batch goes on with the others.
         if reply is None or reply.jid is None:
             yield from (NotReturned("", minion) for minion in chunk)
             return

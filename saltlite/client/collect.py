@@ -104,11 +104,13 @@ class Step:
     @classmethod
     def of(cls, number: str, data: Mapping[str, object]) -> Step:
         """From the end of the tag and the data of the event."""
+        # Of a minion's event the whole load is on the bus, and what it fired is in there.
         inner = data.get("data")
         inner = inner if isinstance(inner, Mapping) else data
         ret, total = inner.get("ret"), inner.get("len")
         ret = ret if isinstance(ret, Mapping) else {}
         return cls(
+            # Run numbers begin at 0.
             done=int(number) + 1 if is_digits(number) else 0,
             total=total if isinstance(total, int) else 0,
             name=str(ret.get("__id__") or ret.get("name") or ""),
@@ -248,6 +250,7 @@ class Collector:
 
     def step(self, wait_s: float | None = None) -> list[Outcome]:
         """Wait for the next thing to happen, at most ``wait_s``, and give back what came of it."""
+        # Jobs that were added without minions are over, and no event comes that says so.
         outcomes = self.finish()
         if outcomes:
             return outcomes
@@ -260,9 +263,11 @@ class Collector:
         outcomes = self._on_event(event) if event is not None else []
         now = self._clock()
         for job in self._open_jobs():
+            # Before the tick that asks or gives up: what is on record has returned.
             if now >= job.status.deadline_s:
                 outcomes += self._reread_store(job)
             self._feed_gather(job, Tick())
+        # The bus had a gap or was away: a return may have gone by.
         if (self._events.lost, self._events.connections) != self._seen:
             outcomes += self._reread_all()
         return outcomes + self.finish()
@@ -276,6 +281,7 @@ class Collector:
             return wait_s or 0.0
         now = self._clock()
         moments = [job.status.deadline_s for job in self._open_jobs()]
+        # A question that could not be published is tried again before the deadline.
         moments += [job.ask_at_s for job in self._open_jobs() if job.status.ask]
         patience = min(moments) - now
         return max(0.0, patience if wait_s is None else min(wait_s, patience))
@@ -289,6 +295,7 @@ class Collector:
     def note_probe(self, jid: str, probe: str | None) -> None:
         """Note the jid of a question, ``None`` if it could not be published."""
         job = self._jobs[jid]
+        # Without Asked the question stands in the status, for the next try.
         if probe is None:
             job.ask_at_s = self._clock() + ASK_AGAIN_S
             return
@@ -310,6 +317,7 @@ class Collector:
             return []
         if job is not None:
             return self._on_return(job, tag.minion_id, event.data)
+        # The answers to find_job are returns too, of the jid that the question has.
         asked = self._by_probe.get(tag.jid)
         if asked is not None:
             asked.answered.add(tag.minion_id)
@@ -317,12 +325,14 @@ class Collector:
         return []
 
     def _on_return(self, job: _Job, minion: str, data: Mapping[str, object]) -> list[Outcome]:
+        # The first one counts; bus, store and a minion's own repeats bring the same again.
         if minion in job.gather.returned or "return" not in data:
             return []
         self._feed_gather(job, Returned(minion))
         return [MinionReturn.of(job.jid, minion, data)]
 
     def _reread_all(self) -> list[Outcome]:
+        # Before the reading: what is lost meanwhile has the store read once more.
         self._seen = (self._events.lost, self._events.connections)
         return [outcome for job in self._open_jobs() for outcome in self._reread_store(job)]
 
@@ -337,6 +347,7 @@ class Collector:
     def give_up(self, jid: str) -> list[Outcome]:
         """Wait no longer for who has not returned: they are not there. What came of it."""
         job = self._jobs[jid]
+        # On record before its event is heard: nobody is given up who has returned.
         outcomes = self._reread_store(job)
         self._feed_gather(job, AbsentMinions(frozenset(job.gather.outstanding)))
         return outcomes + self.finish()
@@ -362,6 +373,7 @@ class Collector:
 
 
 def _note_step(job: _Job, tag: JobTag, data: Mapping[str, object]) -> None:
+    # salt/job/<jid>/prog/<id>/<number>: what follows prog was taken for the id.
     minion, _, number = tag.minion_id.rpartition("/")
     job.steps[minion] = Step.of(number, data)
 

@@ -77,6 +77,7 @@ class FollowedJobs:
         self._jobs[jid] = _Job(jid, ticket, expected)
         while len(self._jobs) > JOBS_MOST:
             del self._jobs[next(iter(self._jobs))]
+        # A quick minion has returned by the time that the ticket is here.
         self._ask_at_once()
 
     def get(self, timeout_s: float) -> Event | None:
@@ -84,6 +85,7 @@ class FollowedJobs:
         until_s = self._clock() + timeout_s
         while not self._events:
             now_s = self._clock()
+            # No question falls into the time that is left.
             if not self._jobs or max(self._next_s, now_s) > until_s:
                 self._sleep(max(0.0, until_s - now_s))
                 return None
@@ -100,6 +102,7 @@ class FollowedJobs:
         self._pause_s, self._next_s = FIRST_S, 0.0
 
     def _ask_master(self) -> None:
+        # A list, since any() over a generator would leave the later parts unasked.
         more = [
             self._take_answers(jobs, self._fetch_answers(jobs))
             for jobs in _in_parts(self._jobs.values())
@@ -123,6 +126,7 @@ class FollowedJobs:
     def _take_answers(self, jobs: list[_Job], answers: list[Any]) -> bool:
         """Take in what is new; whether there is more to be asked for at once."""
         found = False
+        # Where the master could not be asked there are no answers, and the jobs stay.
         for job, answer in zip(jobs, answers, strict=False):
             if not isinstance(answer, Mapping) or answer.get("refused"):
                 log.warning("The master tells no more of job %s", job.jid)
@@ -133,6 +137,7 @@ class FollowedJobs:
                 if minion not in job.had and isinstance(data, Mapping):
                     job.had.add(minion)
                     self._events.append(Event(tags.job_ret(job.jid, minion), dict(data)))
+            # Names go along only when they are asked for: a count is enough while nothing is new.
             job.names_wanted = answer.get("more") is True
             found = found or job.names_wanted
             if len(job.had) >= job.expected:

@@ -124,9 +124,11 @@ class Gather:
         if isinstance(event, Returned):
             self.expected.add(event.minion)
             self.returned.add(event.minion)
+            # However late it comes, it has returned.
             self.given_up.discard(event.minion)
             self.outstanding.discard(event.minion)
         elif isinstance(event, Expected):
+            # Before they are expected: who was known already may have returned.
             self.outstanding |= event.minions - self.expected
             self.expected |= event.minions
         elif isinstance(event, AbsentMinions):
@@ -134,11 +136,13 @@ class Gather:
             self.outstanding -= event.minions
         elif isinstance(event, Asked):
             self._asked = True
+        # An answer that comes after its round says nothing of the next one.
         elif isinstance(event, Answered) and self._phase is _Phase.ASKING and event.running:
             self._running.add(event.minion)
 
     def _advance_phase(self, now_s: float) -> None:
         outstanding = self.outstanding
+        # All have said that they run: the rest of gather_job_timeout is not waited for.
         if self._phase is _Phase.ASKING and outstanding <= self._running:
             self._start_waiting(now_s)
         if now_s < self._deadline_s or not outstanding:
@@ -146,6 +150,7 @@ class Gather:
         if self._phase is _Phase.WAITING:
             self._phase = _Phase.ASKING
             self._asked = False
+            # Whoever ran in the last round has to say so again.
             self._running = set()
             self._deadline_s = now_s + self._gather_s
         else:

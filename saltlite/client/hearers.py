@@ -59,7 +59,9 @@ class HearerCount:
 
         One that came anew counts too.
         """
+        # One that is gone by now may have heard the job, so it stays counted.
         self._seen = None if now is None or self._seen is None else self._seen | now
+        # More returns than connections: the numbers do not fit, and say nothing.
         return self._seen is not None and len(self._seen) == returned
 
 

@@ -40,9 +40,11 @@ def local_key(cachedir: Path, user: str | None = None) -> str:
     Raises:
         AccessDenied: its file, or the way to it, is closed to us.
     """
+    # As the master names the file of a domain user.
     name = (user or process_user()).replace("\\", "_")
     try:
         path = disk.child(cachedir, f".{name}_key")
+        # A missing file ends here, as no key; access says False of that one too.
         os.stat(path)
         if not os.access(path, os.R_OK):
             raise AccessDenied(path)

@@ -235,6 +235,7 @@ class LocalClient:
         try:
             reply = self.publish(request)
         except BaseException:
+            # Ctrl-C too: the subscriber keeps its socket until it is closed.
             events.close()
             raise
         if reply is None:
@@ -282,6 +283,7 @@ class LocalClient:
         """
         path = MasterSockets(Path(self.config.paths.sock_dir)).event_pub
         try:
+            # Who may not pass sock_dir is no user of '@events', and has his own returns alone.
             path.stat()
         except PermissionError:
             return self._follow_own()
@@ -290,6 +292,7 @@ class LocalClient:
         if not os.access(path, os.R_OK | os.W_OK):  # ZeroMQ would try for ever, without a word
             return self._follow_own()
         events = EventSubscriber(path, (prefix,), context=self._zmq_context())
+        # A master that was killed has left the file behind, and nobody answers.
         if not events.connect_confirmed(CONNECT_TIMEOUT_S):
             events.close()
             raise MasterAbsent(TIMED_OUT)
@@ -300,6 +303,7 @@ class LocalClient:
         from saltlite.client.follow import FollowedJobs
 
         followed = FollowedJobs(partial(self.send, timeout_s=ASK_TIMEOUT_S))
+        # Closed ones are forgotten here: nobody tells the client when one is closed.
         self._followed = [*(one for one in self._followed if not one.closed), followed]
         return followed
 
@@ -308,6 +312,7 @@ class LocalClient:
     ) -> PublishReply | None:
         """Publish without listening; ``None`` if no minion matches. Raises as :meth:`start`."""
         options = {**self._credentials, **request.options}
+        # The ticket comes with the reply to publish, so it has to be asked for here.
         followed = [one for one in self._followed if not one.closed]
         load = PublishLoad(
             tgt=request.tgt,
@@ -323,6 +328,7 @@ class LocalClient:
         )
         answer = self.send(load.to_wire(), timeout_s=timeout_s)
         reply = PublishReply.from_wire(answer)
+        # That nobody matches is no mistake in the target; any other reason is.
         is_told = reply.jid is None and not (reply.error or NO_MINIONS).startswith(NO_MINIONS)
         self.malformed = reply.error or "" if is_told else ""
         if reply.jid is None:
@@ -336,12 +342,14 @@ class LocalClient:
             return request.tgt_type
         from saltlite.core import targets  # few clients need it
 
+        # Patterns would tell the pillar letter by letter to who may not read all of it.
         target = targets.Target(request.tgt, request.tgt_type)
         groups = self.config.targets.nodegroups
         return targets.compare_whole(target, nodegroups=groups).tgt_type
 
     def _follow_job(self, jid: str, ticket: str | None, expected: int) -> None:
         """Have the returns of a job of ours asked for."""
+        # The job runs all the same, so its id is told with the reason.
         if not ticket:
             raise MasterRefused("", f"{SENT.format(jid=jid)}\n{NOT_TOLD}")
         for one in self._followed:
@@ -389,6 +397,7 @@ class LocalClient:
 
         Raises as :meth:`call_master`.
         """
+        # Before it is asked for: a quick runner is done when the answer comes.
         events = self.listen(RUN_PREFIX)
         try:
             is_followed = events in self._followed
@@ -411,6 +420,7 @@ class LocalClient:
         Source: docs/command-line.md#missing-returns.
         """
         connected = self._connected() if self._connected is not None else None
+        # An empty set says as little as None: without cached grains nobody seems connected.
         if connected and not outcome.unknown and outcome.id not in connected:
             return NOT_CONNECTED
         return f"{NO_RESPONSE}\n{LOOK_UP.format(jid=outcome.jid)}"
@@ -442,6 +452,7 @@ class LocalClient:
         try:
             reply = self.publish(request, timeout_s=ASK_TIMEOUT_S)
         except (RequestTimeout, MasterRefused):
+            # Not answered, or refused for now: the collector asks again in a second.
             return None
         # Nobody to ask is an answer too: the silence that follows is what counts.
         return reply.jid if reply is not None else "none"
@@ -480,6 +491,7 @@ class LocalClient:
 
     def _keep_listening(self, jid: str, events: Events) -> None:
         """For :meth:`get_iter_returns`; whoever never asks does not collect sockets for ever."""
+        # Put in anew at the end, so that the oldest one is the first to go.
         before = self._listening.pop(jid, None)
         if before is not None:
             before.close()
@@ -647,6 +659,7 @@ class LocalClient:
         """As :meth:`cmd_iter`, but yields ``None`` while nothing comes."""
         del show_jid, verbose  # only the command line prints
         request = _make_request(tgt, fun, arg, tgt_type, ret, timeout, "", kwarg, kwargs)
+        # Not _yield_outcomes, which blocks: who calls this has other work in between.
         run = self.start(request)
         if run is None:
             return
@@ -715,6 +728,7 @@ class LocalClient:
         ``block``, ``None`` is yielded while nothing comes.
         """
         del tgt, tgt_type, kwargs
+        # Whoever listens only now finds earlier returns in the store, at the deadline.
         events = self._listening.pop(jid, None) or self.listen()
         run = self.follow(events, PublishReply(jid, list(minions)), timeout)
         with run:
@@ -770,6 +784,7 @@ class LocalClient:
         )
 
     def _yield_outcomes(self, request: JobRequest) -> Iterator[Outcome]:
+        # Before the job goes out: a connection that ends right after may have heard it.
         hearers = BlockingHearers(self._connections) if self._connections is not None else None
         run = self.start(request)
         if run is None:
@@ -787,6 +802,7 @@ class LocalClient:
 def find_request_address(config: MasterConfig) -> str:
     """The address of the master's request port for who is on its machine."""
     network = config.network
+    # A wildcard is where to listen, and no address to connect to.
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(network.interface, network.interface)  # noqa: S104 - the wildcard
     return tcp(host, network.ret_port)
 
@@ -829,6 +845,7 @@ def _make_request(
     options: Mapping[str, Any],
 ) -> JobRequest:
     """A request as Salt's interface states it: ``kwarg`` becomes a last argument."""
+    # A text is one argument, not its letters.
     args = [arg] if isinstance(arg, str) else list(arg)
     if isinstance(fun, str) and "," in fun:
         fun = [name.strip() for name in fun.split(",")]

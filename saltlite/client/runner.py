@@ -101,8 +101,10 @@ class RunnerClient:
         """
         runner = self.kind.resolve(fun, self._ctx)
         jid = jid or self.next_jid()
+        # Orchestrations name their events after it.
         self._ctx.jid = jid
         wrong = wrong_arguments(runner, arg, kwarg)
+        # Nothing runs, so there is no event and no record: only who called is told.
         if wrong is not None:
             return Ran(jid, None, success=False, wrong=wrong, doc=runner.doc)
         started = self._fire_start(runner.name, jid, arg, kwarg)
@@ -122,12 +124,14 @@ class RunnerClient:
     def _call_function(
         self, runner: Runner, jid: str, arg: Sequence[object], kwarg: Mapping[str, object]
     ) -> Ran:
+        # Of the run before: a client has one context for all its runs.
         self._ctx.state.pop("retcode", None)
         try:
             value = call(runner, arg, kwarg)
             code = self._ctx.state.get("retcode")
             return Ran(jid, value, success=True, retcode=code if isinstance(code, int) else 0)
         except MasterAbsent:
+            # Not a result: the command says in Salt's words that no master runs.
             raise
         except SaltliteError as error:  # said on purpose: the sentence is all there is to it
             return Ran(jid, str(error), success=False)
@@ -145,6 +149,7 @@ class RunnerClient:
         load = {
             "fun": started["fun"],
             "arg": [],
+            # A run is on record as a job of one minion with the master's id.
             "tgt": master_id,
             "tgt_type": "list",
             "user": started["user"],
@@ -157,6 +162,7 @@ class RunnerClient:
         }
         try:
             self._ctx.jobs.record(ran.jid, load, master_id, ret)
+        # The function has run: what cannot be recorded makes no failure of it.
         except StoreError as error:
             log.warning("The run %s of %s is not on record: %s", ran.jid, started["fun"], error)
 
@@ -176,6 +182,7 @@ class RunnerClient:
             "user": self._ctx.user,
             "fun_args": fun_args,
         }
+        # Only events of wheel functions have a tag of their own in the data.
         if self.kind is WHEEL:
             started["tag"] = self.kind.new(jid).removesuffix("/new")
         return started
@@ -202,6 +209,7 @@ class RunnerClient:
             RequestTimeout: it takes longer; it goes on.
         """
         prefix = "salt/run/" if self.kind is RUNNER else "salt/wheel/"
+        # Before it is asked for: a quick runner is done when the answer comes.
         listener = self._ctx.listen(prefix)
         try:
             answer = self.cmd_async(low)
@@ -239,6 +247,7 @@ def _without_secrets(fun: str, arg: Sequence[object], kwarg: Mapping[str, object
     if fun == MAKE_TOKEN:
         kwarg = {name: MASK if name == "password" else one for name, one in kwarg.items()}
     if fun == DELETE_TOKEN:
+        # By position or by name, whatever it is called: none of them is shown.
         arg, kwarg = [MASK for _ in arg], dict.fromkeys(kwarg, MASK)
     return [*arg, dict(kwarg)] if kwarg else list(arg)
 
@@ -247,6 +256,7 @@ def _hide_secrets(kind: str, fun: str, value: object) -> Any:
     """What goes on the bus and on record of a value: never a private key, or a token."""
     if fun == MAKE_TOKEN and isinstance(value, Mapping):
         return {name: MASK if name == "token" else one for name, one in value.items()}
+    # The bus and the job cache have other readers than the key's new owner.
     if kind == WHEEL.name and fun.startswith("wheel.key.gen") and isinstance(value, Mapping):
         return {name: one for name, one in value.items() if name != "priv"}
     return value

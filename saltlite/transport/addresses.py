@@ -27,6 +27,7 @@ def ipc(path: Path) -> str:
     Raises:
         ValueError: the path is longer than a Unix socket may have.
     """
+    # Bytes and not characters: that is what the kernel counts.
     if len(bytes(path)) > UNIX_PATH_LIMIT:
         raise ValueError(f"socket path longer than {UNIX_PATH_LIMIT} bytes: {path}")
     return f"ipc://{path}"
@@ -102,6 +103,7 @@ class MinionSockets:
     @property
     def _bus_name(self) -> str:
         digest = hashlib.new(self.hash_type, self.minion_id.encode(), usedforsecurity=False)
+        # Salt's own form, by which tools find the bus; it stays short whatever the id is.
         return f"minion_event_{digest.hexdigest()[:10]}"
 
     @property

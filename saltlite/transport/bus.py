@@ -97,6 +97,7 @@ def _tag_bytes(tag: str) -> bytes:
         head = tag.encode()
     except UnicodeEncodeError as error:
         raise WireError("tag is not text") from error
+    # A newline at its end would join the two that follow, and the tag be cut too early.
     if not 0 < len(head) <= TAG_LIMIT_BYTES or TAG_END in head + b"\n":
         raise WireError("not a tag")
     return head
@@ -176,6 +177,7 @@ def bind_bus(
         zmq.ZMQError: a socket cannot be bound.
     """
     pull = context.socket(zmq.PULL)
+    # XPUB tells of a prefix once, however many subscribe to it; each ready token is new.
     publisher = context.socket(zmq.XPUB)
     try:
         pull.setsockopt(zmq.LINGER, 0)
@@ -200,6 +202,7 @@ def bind_private(socket: zmq.Socket[Any], path: Path, mode: int = 0o600) -> None
         ValueError: the path is too long for a Unix socket.
         zmq.ZMQError: it cannot be bound.
     """
+    # bind makes the file itself, so only the umask can close it from the first moment.
     before = os.umask(0o777 & ~mode)
     try:
         socket.bind(ipc(path))
@@ -263,6 +266,7 @@ class EventPusher:
         """Close; what was just fired has ten seconds to leave."""
         self._socket.close()
         if self._own_context:
+            # Not destroy(linger=0), which would drop what was just fired.
             self._context.term()
 
     def __enter__(self) -> EventPusher:
@@ -300,6 +304,7 @@ class EventSubscriber:
         """How often the link came up; more than one means that events may have been missed."""
         self._socket = self._context.socket(zmq.SUB)
         self._socket.setsockopt(zmq.LINGER, 0)
+        # Beyond it events stay with the publisher, whose own mark then drops them.
         self._socket.setsockopt(zmq.RCVHWM, most)
         self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
@@ -337,6 +342,7 @@ class EventSubscriber:
     def frame(self, timeout_s: float) -> bytes | None:
         """The next event as it came, for who wants to see its tag before it is unpacked."""
         if self._early:
+            # connect_confirmed has unpacked it; its own _stamp stays.
             early = self._early.pop(0)
             return pack_event(early.tag, early.data, datetime.now(timezone.utc))
         deadline = time.monotonic() + timeout_s

@@ -26,6 +26,7 @@ EXT_DATETIME: Final = 78
 EXT_CONSTANT: Final = 79
 
 _DATETIME_FORMAT = "%Y%m%dT%H:%M:%S.%f"
+# msgpack would begin with a mebibyte for each frame, and most have a few hundred bytes.
 _PACK_BUFFER_BYTES = 4096
 
 
@@ -68,6 +69,7 @@ def _pack_value(value: object, *, use_bin_type: bool) -> bytes:
                 value,
                 use_bin_type=use_bin_type,
                 default=_stand_in,
+                # Names of files that are no UTF-8 have surrogates, and travel as they were.
                 unicode_errors="surrogateescape",
                 buf_size=_PACK_BUFFER_BYTES,
             ),
@@ -134,6 +136,7 @@ def _unpack_pairs(frame: bytes, limits: Limits, *, raw: bool) -> Any:
             raw=raw,
             strict_map_key=False,
             unicode_errors=None if raw else "surrogateescape",
+            # As a number of seconds: by default it is a class of msgpack's, which is no Plain.
             timestamp=1,
             object_pairs_hook=count.pairs if count else tuple,
             list_hook=count.list if count else None,
@@ -193,6 +196,7 @@ def _read_extension(code: int, data: bytes) -> Any:
 
 def _read_constant(data: bytes) -> Any:
     """The value of a named constant; a constant within a constant stays bytes."""
+    # The frame was stepped over before, but not what is inside an extension.
     _refuse_false_sizes(data)
     pair = msgpack.unpackb(data, object_pairs_hook=tuple, ext_hook=_bytes_of, timestamp=1)
     if type(pair) is not list or len(pair) != 2:
@@ -238,6 +242,7 @@ def _make_text_map(pairs: tuple[tuple[Any, Any], ...], depth: int) -> dict[Any, 
                 name = key
         elif type(key) not in _KEY_TYPES:
             raise WireError("a map key is not a scalar")
+        # As in _with_text, but without a call for each text: most of a frame is that.
         kind = type(item)
         if kind is bytes:
             try:

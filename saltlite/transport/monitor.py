@@ -10,6 +10,7 @@ from typing import Final
 
 import zmq
 
+# 16 bits of event and 32 of value, in the order of the machine and without padding.
 _HEAD: Final = struct.Struct("=Hi")
 
 

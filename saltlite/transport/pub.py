@@ -42,6 +42,7 @@ def bind_publisher(
     try:
         socket.setsockopt(zmq.SNDHWM, hwm)
         socket.setsockopt(zmq.BACKLOG, backlog)
+        # What was published just before the end has a second to leave.
         socket.setsockopt(zmq.LINGER, 1000)
         socket.setsockopt(zmq.MAXMSGSIZE, SUBSCRIPTION_LIMIT_BYTES)
         if heartbeat_ivl_ms > 0:
@@ -107,6 +108,7 @@ def connect_subscriber(
             socket.setsockopt(zmq.HEARTBEAT_IVL, heartbeat_ivl_ms)
             socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, heartbeat_timeout_ms)
         tcp.apply(socket, address)
+        # Before connect: they go out with each handshake, ahead of anything that is published.
         for prefix in prefixes:
             socket.setsockopt(zmq.SUBSCRIBE, prefix)
         before_connect(socket)

@@ -27,6 +27,7 @@ def client_options(
     ``routing_id`` is best left out: two live sockets must never share one.
     Source: docs/wire.md#sockets.
     """
+    # A request that was given up must not keep the process from ending.
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, RECONNECT_IVL_MAX_MS)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
@@ -45,6 +46,7 @@ def server_options(socket: zmq.Socket[Any], *, backlog: int = 1000, ipv6: bool =
     socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
     socket.setsockopt(zmq.BACKLOG, backlog)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+    # A bracket is what an IPv6 address has, and switches IPv6 on.
     SERVER_TCP.apply(socket, "[" if ipv6 else "")
 
 
@@ -124,6 +126,7 @@ class Requester:
         """
         socket = self._req.connect()
         try:
+            # Does not wait: a socket that is still connecting has room for one message.
             socket.send(frame, zmq.NOBLOCK)
             if not socket.poll(milliseconds(timeout_s)):
                 raise RequestTimeout(self._req.address, timeout_s)
@@ -132,6 +135,7 @@ class Requester:
             self._req.drop()
             raise RequestTimeout(self._req.address, 0.0) from error
         except BaseException:
+            # Ctrl-C too: a REQ socket without its reply takes no further request.
             self._req.drop()
             raise
 
@@ -148,6 +152,7 @@ class Requester:
 
 def milliseconds(timeout_s: float) -> int:
     """Seconds as ZeroMQ's poll wants them."""
+    # Below zero poll would wait for ever.
     return max(0, round(timeout_s * 1000))
 
 
