@@ -70,6 +70,7 @@ class Maintenance:
         self._present: set[str] = set()
         self._accepted: frozenset[str] = frozenset()
         self._generation = shared.publication.current().generation
+        # Changes only when somebody sets the wall clock.
         self._wall_minus_steady_s = time.time() - time.monotonic()
 
     def run(self, life: Life) -> None:
@@ -108,15 +109,19 @@ class Maintenance:
                 continue
             try:
                 task.do()
+            # A full disk or a damaged file: the chore is tried again when it is due next.
             except (StoreError, OSError) as error:
                 log.error("Maintenance of %s: %s", task.name, error)
+            # From its end, so that one that takes long leaves time for the others.
             task.next_s = time.monotonic() + task.every_s
 
     # --- the publication key -------------------------------------------------------------
 
     def _look_after_key(self) -> None:
         keys = self._shared.config.keys
+        # The Publisher does so before each job; while there are none, nobody else would.
         self._shared.renew_publication_key()
+        # Whoever changed it: announced from here alone, and so once.
         if self._shared.publication.current().generation != self._generation:
             self._tell_of_rotation("asked for")
         elif self._shared.publication.age_s(time.monotonic()) > keys.publish_session:
@@ -149,6 +154,7 @@ class Maintenance:
         lifetime_s = self._shared.config.jobs.job_not_after
         if lifetime_s:
             job["not_after"] = int(time.time()) + lifetime_s
+        # On record first: a return to a job that is not there is refused.
         self._jobs.new_job(jid, {"cmd": "publish", **job}, self._keys.list(KeyState.ACCEPTED))
         self._publisher.publish(job, [b"broadcast"])
 
@@ -195,6 +201,7 @@ class Maintenance:
 
     def _end_orphan(self, minion_id: str) -> bool:
         """End the session of an id without an accepted key, unless somebody else has done so."""
+        # A sign-in may be about to file this id's key and make its session.
         with self._keys.hold(minion_id):
             if self._keys.path(minion_id, KeyState.ACCEPTED).exists():
                 return False

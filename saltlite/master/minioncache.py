@@ -82,11 +82,13 @@ class MinionCache:
         except (FileNotFoundError, NotADirectoryError):
             self._let_go(path)
             return None
+        # A write makes a new file: its number differs where two came within one tick.
         stamp = (status.st_mtime_ns, status.st_ino)
         known = self._decoded.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
         value = _decode_file(path)
+        # Also of one that cannot be decoded: the value of before must not be given for it.
         self._let_go(path)
         if value is not None:
             self._decoded[path] = (stamp, value, status.st_size)
@@ -119,8 +121,10 @@ class MinionCache:
                 f"mine of {minion_id}: at most {MINE_LIMIT.bytes} bytes, {MINE_NAMES_LIMIT} names"
             )
         disk.make_dir(path.parent)
+        # Minions send the same facts again and again; an old stamp keeps what is decoded of it.
         if _is_same(path, data):
             return False
+        # Not flushed: after a power cut minions send all of it again.
         disk.write_file(path, data, flush=False)
         return True
 
@@ -138,6 +142,7 @@ class MinionCache:
             StoreError: it cannot be written; the old one stays.
         """
         with self.hold_lock(minion_id):
+            # From the file: under the lock it is the newest, and the map of read() is shared.
             value = change(dict(_decode_file(self._path_of(bank, minion_id)) or {}))
             return False if value is None else self.write(bank, minion_id, value)
 
@@ -159,6 +164,7 @@ class MinionCache:
         if not self.write(bank, minion_id, value):
             return False
         with contextlib.suppress(FileNotFoundError):
+            # The next answer is compared with when this one's question came.
             os.utime(path, ns=(asked_ns, asked_ns))
         return True
 
@@ -186,6 +192,7 @@ class MinionCache:
                 grains=self._view_of(GRAINS, minion_id) if grains else None,
                 pillar=self._view_of(PILLAR, minion_id) if pillar else None,
             )
+        # A generator comes here when all were asked for; a search that stops early writes nothing.
         self._save_columns()
 
     def _view_of(self, bank: str, minion_id: str) -> _View | None:
@@ -205,6 +212,7 @@ class MinionCache:
         column = self._column_of(bank, name)
         held = column.get(minion_id)
         if held is None or held[0] != stamp:
+            # Not by read(): one name of all minions would push out the maps that are kept.
             whole = _decode_file(self._path_of(bank, minion_id))
             if whole is None:
                 raise FactsUnread(minion_id)
@@ -222,6 +230,7 @@ class MinionCache:
 
     def _load_column(self, bank: str, name: str) -> Column:
         value = _decode_file(self._column_path(name)) if bank == GRAINS else None
+        # The hash in the file's name was cut, so another column's could be the same.
         if value is None or value.get("name") != name:
             return {}
         rows = value.get("rows")
@@ -259,6 +268,7 @@ class MinionCache:
     def _column_path(self, name: str) -> Path:
         import hashlib
 
+        # A hash, since a grain's name comes from targets, and is no part of a path.
         return self._cachedir / COLUMNS / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.p"
 
     def delete(self, minion_id: str, bank: str) -> None:

@@ -64,12 +64,14 @@ class MWorker:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         try:
             self._answerer = self._make_answerer(life, context)
+            # Last of all: ReqServer hands over work as soon as it is connected.
             socket = self._connect_socket(context)
             poller = zmq.Poller()
             poller.register(socket, zmq.POLLIN)
             life.register(poller)
             life.ready()
             served = 0
+            # An end without an error: the supervisor starts the next one.
             while not life.stopping and served < RENEW_AFTER:
                 for found, _events in life.poll(poller):
                     if found is socket:
@@ -80,7 +82,9 @@ class MWorker:
 
     def _connect_socket(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
         socket = context.socket(zmq.REP)
+        # The last reply has a second to leave.
         socket.setsockopt(zmq.LINGER, 1000)
+        # After ReqServer was replaced nothing is answered until workers are back.
         socket.setsockopt(zmq.RECONNECT_IVL, 50)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
         socket.connect(ipc(self._sockets.workers(self._number)))
@@ -92,6 +96,7 @@ class MWorker:
             turn, *frames = socket.recv_multipart(zmq.NOBLOCK)
         except zmq.Again:
             return 0
+        # The supervisor counts from here; the next poll shows that it is done.
         life.busy(REQUEST_LIMIT_S)
         socket.send_multipart(answer_all(self._answerer, frames, slow=turn == ANY))
         return len(frames)
@@ -104,6 +109,7 @@ def answer_all(answerer: Answerer, frames: Sequence[bytes], *, slow: bool = True
     """
     alone = len(frames) == 1
     begun = [_begin_request(answerer, frame, alone=alone, slow=slow) for frame in frames]
+    # All that have begun together: their returns are one transaction and one flush.
     finished = iter(
         _finish_requests(answerer, [one for one in begun if not isinstance(one, bytes)])
     )

@@ -20,8 +20,10 @@ log = logging.getLogger(__name__)
 
 FILE_NAME: Final = ".nonces"
 _LIMIT_BYTES: Final = 64 * 1024 * 1024
+# A mark of the format, and the wall clock: the steady one begins anew with each boot.
 _HEAD: Final = struct.Struct("<8sd")
 _MAGIC: Final = b"nonces1\n"
+# A slot of the table, and for how many seconds it still mattered.
 _ENTRY: Final = struct.Struct("<16sd")
 
 
@@ -40,6 +42,7 @@ def load(cachedir: Path, table: ReplayTable, steady_s: float) -> bool:
     path = cachedir / FILE_NAME
     try:
         data = disk.read_regular(path, limit_bytes=_LIMIT_BYTES)
+        # Before it is used: after a crash it would lack the nonces that came since.
         disk.remove(path)
     except StoreError as error:
         log.warning("The memory of nonces is not used: %s", error)
@@ -47,6 +50,7 @@ def load(cachedir: Path, table: ReplayTable, steady_s: float) -> bool:
     if data is None or len(data) < _HEAD.size or (len(data) - _HEAD.size) % _ENTRY.size:
         return False
     magic, saved_s = _HEAD.unpack_from(data)
+    # A clock that was set back counts as no time, so that nonces are kept too long.
     away_s = max(0.0, time.time() - saved_s)
     if magic != _MAGIC:
         return False

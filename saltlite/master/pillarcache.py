@@ -58,6 +58,7 @@ class _Memory:
 
     def put(self, place: tuple[str, str], held: _Held) -> None:
         self.drop(place)
+        # It would push out all others, and then itself.
         if len(held.data) > BYTES_IN_MEMORY:
             return
         self._held[place] = held
@@ -98,6 +99,7 @@ class PillarCache:
         made_s, pillar = self._find_kept(kept, minion_id, pillarenv or "")
         cleaned_s = kept.get(CLEANED, 0)
         age_s = self._wall_s() - made_s
+        # A negative age is of a clock that was wrong.
         if not isinstance(pillar, dict) or not 0 <= age_s < self._options.pillar_cache_ttl:
             return None
         return pillar if isinstance(cleaned_s, (int, float)) and made_s >= cleaned_s else None
@@ -120,6 +122,7 @@ class PillarCache:
                 return None
             envs = kept.get("envs")
             envs = dict(envs) if isinstance(envs, dict) else {}
+            # Put in anew at the end: the first to go is the one that was compiled longest ago.
             envs.pop(env, None)
             for old in list(envs)[: max(0, len(envs) - ENVS_KEPT + 1)]:
                 del envs[old]
@@ -129,6 +132,7 @@ class PillarCache:
 
     def clean(self, minion_id: str) -> None:
         """What is kept of a minion does not count any more."""
+        # A mark and not a removal: what is being compiled now must not count either.
         self._update(minion_id, lambda _kept: {CLEANED: self._wall_s()})
 
     def drop_gone(self) -> None:
@@ -137,6 +141,7 @@ class PillarCache:
         For a worker to call whenever it has waited; it looks every ten seconds.
         """
         now_s = self._wall_s()
+        # A clock that was set back must not put this off until it has caught up.
         if 0 <= now_s - self._swept_s < SWEEP_S:
             return
         self._swept_s = now_s
@@ -152,6 +157,7 @@ class PillarCache:
         if key is None or not self._is_newest(self._read_kept(minion_id), minion_id, env, begun_s):
             return
         try:
+            # Packed, so that its size counts, and each reader has a map of his own.
             data = pack_bin(pillar)
         except WireError as error:
             log.error("The compiled pillar of minion %s is not kept: %s", minion_id, error)
@@ -191,6 +197,7 @@ class PillarCache:
         self, minion_id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> None:
         def check(kept: dict[str, Any]) -> dict[str, Any] | None:
+            # Under the minion's lock: nothing is left of one whose key has gone meanwhile.
             return change(kept) if self._key_stamp(minion_id) is not None else None
 
         try:

@@ -42,11 +42,13 @@ class Pipelines:
     def admit(self, identity: bytes, body: bytes) -> bool:
         """Whether a request may be handed out now; else it is kept."""
         if identity not in self._open:
+            # A REQ socket never has more, so nothing is made for what could wait.
             self._open[identity] = None
             return True
         behind = self._open[identity]
         if behind is None:
             behind = self._open[identity] = _Behind()
+        # After one refusal the rest is refused too: replies keep the order of requests.
         if behind.refused or self._is_full(behind):
             behind.refused = min(behind.refused + 1, REFUSED_MOST)
             return False
@@ -65,6 +67,7 @@ class Pipelines:
             body = behind.bodies.popleft()
             self._count_waiting(-1, -len(body))
             return body, 0
+        # Nothing is left before the refused ones, which are all at the end.
         self._open.pop(identity, None)
         return None, 0 if behind is None else behind.refused
 

@@ -35,6 +35,7 @@ def addresses_of_connected(
     if not peers:
         return {}
     shared = ((one, peers & _addresses_of(one, cache)) for one in minion_ids)
+    # Any would do; this is the same one each time.
     return {one: min(addresses) for one, addresses in shared if addresses}
 
 
@@ -89,6 +90,7 @@ def _read_address(text: str, family: socket.AddressFamily) -> str:
     words = bytes.fromhex(text)
     in_order = b"".join(words[i : i + 4][::-1] for i in range(0, len(words), 4))
     address = ipaddress.ip_address(socket.inet_ntop(family, in_order))
+    # An IPv4 peer of an IPv6 socket; among the grains it is a plain address.
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)
 

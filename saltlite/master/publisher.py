@@ -66,6 +66,7 @@ class Publisher:
         life.ready()
         try:
             self._wait_for_minions(life, poller, monitor)
+            # Only now: jobs wait in line until those who were there are back.
             poller.register(pull, zmq.POLLIN)
             while not life.stopping:
                 self._count_connections(monitor)
@@ -75,8 +76,10 @@ class Publisher:
                 self._repeat_jobs(publisher)
                 if life.poll(poller, self._patience_s()):
                     self._publish_all(pull, publisher)
+            # The workers have ended by now; what they handed over is to go out.
             self._publish_all(pull, publisher)
         finally:
+            # Else both wait for ever: see open_monitor.
             publisher.disable_monitor()
             context.destroy(linger=LINGER_MS)
 
@@ -110,6 +113,7 @@ class Publisher:
         if not life.restarts:
             return
         self._repeats = Repeats(time.monotonic())
+        # In shared memory: how many the Publisher had that was lost.
         before = self._shared.subscribers.get()
         if not before:
             return
@@ -117,6 +121,7 @@ class Publisher:
         while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
             self._count_connections(monitor)
+        # The last of them are connected, but may not have subscribed yet.
         until_s = time.monotonic() + SETTLE_S
         while time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
@@ -149,6 +154,7 @@ class Publisher:
     # --- jobs ----------------------------------------------------------------------------
 
     def _publish_all(self, pull: zmq.Socket[bytes], publisher: zmq.Socket[bytes]) -> None:
+        # No more than may wait at once: signals and connections get their turn.
         for _ in range(WAITING_LIMIT):
             try:
                 frame = pull.recv(zmq.NOBLOCK)
@@ -165,7 +171,9 @@ class Publisher:
 
     def _publish_job(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
         shared = self._shared
+        # Before each job, so that a minion that was deleted cannot open it.
         self._renew_key()
+        # Both in one step: a serial counts under its own key alone.
         key, serial = shared.publication.next_serial()
         if self._crypticle is None or self._crypticle[0] != key.generation:
             self._crypticle = (key.generation, Crypticle(key.key))
@@ -228,5 +236,6 @@ def _bind_pull(
     pull = context.socket(zmq.PULL)
     pull.setsockopt(zmq.RCVHWM, WAITING_LIMIT)
     pull.bind(ipc(sockets.publish_pull))
+    # The umask has closed it to others from the start.
     os.chmod(sockets.publish_pull, 0o600)
     return pull

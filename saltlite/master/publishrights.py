@@ -97,6 +97,7 @@ def decide(
         PatternTooSlow: a regular expression in the target takes too long.
         WireError: a field has a type that no minion would take, whoever sends it.
     """
+    # Of root's jobs too: minions drop a job of a wrong type, and its caller would wait.
     check_types(wanted)
     if publisher.limited:
         refused = _refuse_form(publisher, wanted)
@@ -106,6 +107,7 @@ def decide(
     if not publisher.limited:
         return expected
     minions = sorted(expected.minions)
+    # With the minions that are then expected: matched twice, a target may differ.
     if not publisher.allows(wanted.functions, wanted.arguments, minions):
         return Refused(f"{wanted.functions} is not allowed")
     return expected
@@ -119,6 +121,7 @@ def drop_unknown(publisher: Publisher, wanted: PublishLoad) -> PublishLoad:
     if not publisher.limited:
         return wanted
     kept = {name: value for name, value in wanted.kwargs.items() if not _is_unknown(name, value)}
+    # More than any client sends along; what stays is refused by its name.
     if len(wanted.kwargs) - len(kept) > DROPPED_MOST:
         return wanted
     return replace(wanted, kwargs=kept)
@@ -229,6 +232,7 @@ def _match_target(
     target = Target(wanted.tgt, wanted.tgt_type, delimiter if isinstance(delimiter, str) else ":")
     try:
         return match(target)
+    # A TargetError too, but one that the caller is told.
     except PatternTooSlow:
         raise
     except TargetError as problem:
@@ -324,6 +328,7 @@ def _read_entry(entry: object) -> list[tuple[str, Words]]:
     if not isinstance(entry, Mapping):
         return []
     read = [(name, _words_of(words)) for name, words in entry.items() if isinstance(name, str)]
+    # None would mean any value: an entry that cannot be read gives nothing instead.
     return [(name, words) for name, words in read if words]
 
 

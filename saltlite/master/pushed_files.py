@@ -25,6 +25,7 @@ DEPTH_LIMIT: Final = 64
 LOCKS: Final = ".pushed.lock"
 """A file of locks, one for each minion; see ``disk.hold_lock_slot``."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A link could lead anywhere, and to open a FIFO could wait for ever.
 _FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -62,6 +63,7 @@ def store_piece(
     piece = _as_bytes(data)
     if begin + len(piece) > limit_bytes:
         raise PushRefused(f"larger than {limit_bytes} bytes")
+    # Key, quota and piece in one step: two at once would both find room.
     with _lock_minion(cachedir, minion_id):
         if not has_key():
             raise PushRefused("key was removed")
@@ -89,6 +91,7 @@ def _lock_minion(cachedir: Path, minion_id: str) -> AbstractContextManager[None]
 
 
 def _store_bytes(cachedir: Path, names: Sequence[str], begin: int, piece: bytes) -> None:
+    # A later piece continues a file, so there is nothing to be made for it.
     folder = _open_folder(cachedir, names[:-1], make=begin == 0)
     try:
         _write_piece(folder, names[-1], begin, piece)
@@ -127,6 +130,7 @@ def _check_quota(top: Path, more_bytes: int) -> None:
 
 def _open_folder(top: Path, names: Sequence[str], *, make: bool) -> int:
     """A descriptor of the directory."""
+    # The path of cachedir is the administrator's, and may be a link.
     fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in names:
         try:
@@ -156,10 +160,12 @@ def _write_piece(folder: int, name: str, begin: int, piece: bytes) -> None:
         raise PushRefused(f"{name} is no file") from error
     try:
         status = os.fstat(fd)
+        # A second name could be that of a file elsewhere, which would be overwritten.
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             raise PushRefused(f"{name} is no file of its own")
         if begin == 0:
             os.ftruncate(fd, 0)
+        # No gap, and no piece twice: two pushes to one name do not mix.
         elif begin != status.st_size:
             raise PushRefused(f"{name} ends at {status.st_size}")
         view, at = memoryview(piece), begin

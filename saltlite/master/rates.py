@@ -30,8 +30,11 @@ class Rates:
 
         The budget holds what one second gives, and at least ``count`` when it is full.
         """
+        # Below one a bucket would never hold enough for anything.
         gain = max(per_s * self._share, 1.0)
+        # A group that is larger than the budget passes when it is full, not never.
         most = max(gain, float(count))
+        # Put in anew at the end, so that the first one is of who was quiet for longest.
         left, seen_s = self._buckets.pop((kind, minion_id), (most, now_s))
         left = min(most, left + (now_s - seen_s) * gain)
         allowed = left >= count

@@ -125,9 +125,11 @@ class Reactor:
 
     def run(self, life: Life) -> None:
         """React until told to stop."""
+        # Before the fork below: what renders is to be as nice.
         os.nice(self._shared.config.reactor.reactor_niceness or 0)
         self._life = life
         self._source = open_source(self._shared.config)
+        # Before there is any socket: a process with ZeroMQ has threads, and must not fork.
         self._render_process.start(life)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         sockets = self._shared.sockets
@@ -140,9 +142,11 @@ class Reactor:
         life.register(poller)
         try:
             with EventSubscriber(sockets.event_pub, context=context) as bus:
+                # Without an answer it goes on: the subscription holds as soon as the bus is back.
                 bus.connect_confirmed(CONNECT_S)
                 life.ready()
                 while not life.stopping:
+                    # For the heartbeat and signals alone; it is the bus that is waited for.
                     life.poll(poller, 0.0)
                     self._take_events(bus)
         finally:
@@ -158,6 +162,7 @@ class Reactor:
             self._handle_event(frame)
             frame = bus.frame(0.0)
         if frame is not None:
+            # Taken from the bus before the loop ended, and on no record: it would be lost.
             self._handle_event(frame)
         if bus.lost > self._lost:
             missed, self._lost = bus.lost - self._lost, bus.lost
@@ -174,6 +179,7 @@ class Reactor:
             self._handle_tag(tag, frame)
         except RendererGone:
             raise
+        # Whatever the data of one event did to the code, those behind it are handled.
         except Exception as error:
             log.exception("Reactor, tag %s", printable(tag, 200))
             why = f"an event could not be handled: {type(error).__name__}: {error}"
@@ -183,7 +189,9 @@ class Reactor:
         if tag.startswith((tags.REACTOR, tags.REACTOR_MANAGE)):
             self._manage_reactors(tag, frame)
             return
+        # One stat for an event: what was edited counts from the next one on.
         self._source.refresh()
+        # By the tag alone: most events match nothing, and are never unpacked.
         entries = self._source.table.matching(tag)
         if not entries or not self._leader:
             return
@@ -210,6 +218,7 @@ class Reactor:
         for error in made.errors:
             log.error("Reactor, tag %s: %s", printable(event.tag, 200), printable(error))
         for reaction in made.reactions:
+            # Each may wait for the Publisher, and an event may cause many.
             self._life.beat()
             self._start_reaction(reaction, event)
 
@@ -239,6 +248,7 @@ class Reactor:
 
     def _start_reaction(self, reaction: Reaction, event: Event) -> None:
         now_s = time.monotonic()
+        # With the minion: a thousand that start at the same time are no loop.
         key = (reaction.sls, reaction.id, str(event.data.get("id", "")))
         if not self._guard.allows(key, now_s):
             why = f"it ran {RUNS_PER_S} times in a second and is paused for {PAUSE_S:g} s"
@@ -263,6 +273,7 @@ class Reactor:
         Raises:
             StoreError, WireError: it is lost.
         """
+        # Rendered with what an event says, so it may be anything.
         if not valid_function(reaction.fun):
             return "", f"{reaction.fun!r:.80} is not the name of a function"
         return (
@@ -275,6 +286,7 @@ class Reactor:
         arg = list(reaction.arg)
         if reaction.kwarg:
             arg.append({**reaction.kwarg, KWARG: True})
+        # Without rules: the master's own user may publish everything.
         user = AuthenticatedUser(self._shared.user, None)
         load = PublishLoad(
             tgt=reaction.tgt,
@@ -352,6 +364,7 @@ class Reactor:
             "is_leader": self._is_leader,
             "set_leader": self._set_leader,
         }.get(asked)
+        # What the reactor has fired itself ends here, as do its answers.
         if do is None or not tag.startswith(tags.REACTOR_MANAGE):
             return
         try:
@@ -382,6 +395,7 @@ class Reactor:
         entries = self._source.table.entries
         left = tuple(one for one in entries if one.pattern != data.get("event"))
         if len(left) == len(entries):
+            # Salt's own sentence, which callers may compare.
             return self._answer_change(False, "Reactor does not exists.")
         self._source.replace(Entries(left))
         return self._answer_change(True, "Reactor deleted.")
@@ -407,6 +421,7 @@ def open_source(config: MasterConfig) -> EntrySource:
         log.error("There are no reactions: %s", error)
     source = EntrySource([], {})
     if isinstance(value, str):
+        # Once the file is mended it is read, without a restart.
         source.watch(value)
     return source
 

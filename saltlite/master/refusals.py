@@ -23,6 +23,7 @@ class Refusals:
     def __init__(self, clock: Callable[[], float], *, lines_per_s: float = LINES_PER_S) -> None:
         self._clock = clock
         self._lines_per_s = lines_per_s
+        # A worker's part may be less than one line a second; one is always saved up.
         self._allowance = max(1.0, lines_per_s)
         self._counted_s = clock()
         self._suppressed = 0
@@ -51,5 +52,6 @@ class Refusals:
 
 def printable(text: str, limit: int = LINE_LIMIT - 80) -> str:
     """``text`` with everything but printable ASCII escaped, cut to ``limit`` characters."""
+    # Cut before it is escaped too: it may have megabytes, and grows by it.
     escaped = text[:limit].encode("unicode_escape").decode("ascii")
     return escaped if len(escaped) <= limit else escaped[: limit - 3] + "..."

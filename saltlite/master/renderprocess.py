@@ -104,6 +104,7 @@ class RenderProcess:
         except WireError as error:
             return {"error": f"the request cannot be sent: {error}"}
         try:
+            # A loss has no number: one of an earlier request would pass for this one's answer.
             _drop_stale(connection)
             send_frame(connection, packed)
             while _is_readable(connection, until_s, life):
@@ -134,6 +135,7 @@ class RenderProcess:
                 continue
             failures = 0
             self._report_end(code, connection)
+            # One that dies at once would have the keeper fork without a pause.
             if time.monotonic() - began_s < BACK_OFF_S:
                 time.sleep(BACK_OFF_S)
 
@@ -145,6 +147,7 @@ class RenderProcess:
 
     def _serve_renderings(self, connection: socket.socket, failures: int) -> int:
         """Answer until the caller is gone; the exit code, if there is nothing to answer with."""
+        # By its default the kernel ends the process; a handler would wait for the template.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         try:
             answer = self._make()
@@ -166,9 +169,11 @@ def _run_forked(work: Callable[[], int], life: Life, ours: socket.socket) -> Non
     """A forked process' whole life; never returns. ``work`` returns the exit code."""
     code = 1
     try:
+        # The pipe is the caller's, whose loop would wake up for a signal to this process.
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        # A blocked SIGALRM, which a fork inherits, would end nothing.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM, signal.SIGTERM})
         life.let_go()
         ours.close()
@@ -180,6 +185,7 @@ def _run_forked(work: Callable[[], int], life: Life, ours: socket.socket) -> Non
         log.exception("a process that renders")
     finally:
         logging.shutdown()
+        # Not sys.exit, which would run what the caller has in store for its own end.
         os._exit(code)
 
 

@@ -61,8 +61,10 @@ class Repeats:
         """What is to be published again now: all, if somebody has come since the last time."""
         if now_s < self._next_s:
             return []
+        # Most come back early, and each time every minion is sent all of it.
         self._pause_s *= GROWTH
         self._next_s = now_s + self._pause_s
+        # Nobody new; who connected just before may have subscribed only after it.
         if self._arrival_s < self._last_s - SETTLE_S:
             return []
         self._last_s = now_s

@@ -31,6 +31,7 @@ SEGMENTS: Final = 16
 READ_REPEATS: Final = 5
 """How often a request that only reads is answered again: minions repeat ``_pillar`` as it was."""
 
+# The sixteenth byte of a slot says how often the pair came; with 0 the slot is free.
 _DIGEST_BYTES = 15
 _SLOT_BYTES = 16
 _HEAD = struct.Struct("<dQ")  # until when its latest entry matters; entries
@@ -90,6 +91,7 @@ class ReplayTable:
         live: list[int] = []
         taken = 0
         for segment, (ends_s, entries) in enumerate(self._heads()):
+            # Nothing in it matters any more; it is cleared when it is used again.
             if not entries or ends_s < now_s:
                 free = segment if free is None else free
                 continue
@@ -100,6 +102,7 @@ class ReplayTable:
             taken += entries
             if entries < self._slots // 2:
                 filling = segment
+        # A free one only when the others are full: it may be memory that nobody has touched.
         chosen = free if filling is None else filling
         if chosen is None:
             return NoRoom.TABLE
@@ -127,6 +130,7 @@ class ReplayTable:
         for segment in range(self._segments):
             ends_s, entries = self._head(segment)
             if ends_s < now_s or entries < self._slots // 2:
+                # The sketch counts none of them: a digest does not say whose it is.
                 self._add_pair(segment, slot[:_DIGEST_BYTES], now_s, until_s)
                 return True
         return False
@@ -144,6 +148,7 @@ class ReplayTable:
         count = self._slot(at)[_DIGEST_BYTES]
         self._buffer[at + _DIGEST_BYTES : at + _SLOT_BYTES] = bytes((min(count + 1, 255),))
         ends_s, entries = self._head(segment)
+        # The pair has to be known for as long as its latest copy could come again.
         self._set_head(segment, max(ends_s, until_s), entries)
         return count
 
@@ -155,6 +160,7 @@ class ReplayTable:
             slot = self._slot(at)
             if not slot[_DIGEST_BYTES] or slot[:_DIGEST_BYTES] == digest:
                 return at
+            # Comes to an end: no more than half of the slots are ever taken.
             index = (index + 1) % self._slots
 
     def _clear(self, segment: int) -> None:
@@ -247,7 +253,9 @@ class ReplayGuard:
         steady_s: float,
     ) -> str | None:
         """A few words on why the request must not be served; ``None`` if it may."""
+        # While ts stays in the window: twice the ttl for a clock that is ahead by all of it.
         remember_s = self._ttl_s - (wall_s - ts) + 1 if self._ttl_s else self.MEMORY_S
+        # Look and note in one step, or two workers would both find it new.
         with self._lock():
             times = self._table.count_earlier(
                 minion_id, nonce, now_s=steady_s, until_s=steady_s + max(remember_s, 1.0)

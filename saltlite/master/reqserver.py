@@ -144,6 +144,7 @@ class ReqServer:
                 self._turn(life, 5.0)
             self._drain(life)
         finally:
+            # Else both wait for ever: see open_monitor.
             self._router.disable_monitor()
             context.destroy(linger=LINGER_MS)
 
@@ -156,6 +157,7 @@ class ReqServer:
             backlog=self._network.zmq_backlog,
             ipv6=bool(self._network.ipv6) or ":" in self._network.interface,
         )
+        # Before bind, so that no connection goes uncounted.
         self._peers = open_monitor(router, EVENTS)
         self._poller.register(self._peers, zmq.POLLIN)
         router.bind(tcp(self._network.interface, self._network.ret_port))
@@ -173,6 +175,7 @@ class ReqServer:
     def _open_port(self, context: zmq.Context[zmq.Socket[bytes]], number: int) -> Port:
         dealer = context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, LINGER_MS)
+        # ACCEPTED alone shows no worker: who connects and says nothing is handed no request.
         monitor = dealer.get_monitor_socket(
             zmq.EVENT_ACCEPTED | zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
         )
@@ -217,6 +220,7 @@ class ReqServer:
 
     def _read_if_room(self) -> None:
         """Listen to the port only while there is room in the line."""
+        # Unread frames stay with ZeroMQ and TCP, whose bounds slow the callers down.
         room = len(self._waiting) < LINE_LIMIT and self._waiting_bytes < LINE_LIMIT_BYTES
         if room == self._reading:
             return
@@ -256,6 +260,7 @@ class ReqServer:
         while self._free:
             at_it = sum(bool(port.in_hand) and port.may_be_slow for port in self._ports)
             leave = at_it < slow_at_once(self._workers)
+            # First, and the others still get through: one worker of several has no leave.
             if self._slow and leave:
                 requests = [self._slow.popleft()]
                 self._slow_bytes -= len(requests[0].body)
@@ -263,12 +268,14 @@ class ReqServer:
                 requests = self._next_requests()
             else:
                 return
+            # One that is slow would keep the others of its group waiting.
             leave = leave and len(requests) == 1
             self._hand_over(self._free.popleft(), requests, may_be_slow=leave)
 
     def _next_requests(self) -> list[RequestFrame]:
         """The next request, and with it what may go together and is one worker's share."""
         requests = [self._waiting.popleft()]
+        # An even share, so that other workers are not idle while one has sixteen.
         share = min(TOGETHER, 1 + len(self._waiting) // self._workers)
         size = len(requests[0].body)
         while len(requests) < share and not requests[0].alone:
@@ -283,6 +290,7 @@ class ReqServer:
         self, port: Port, requests: Sequence[RequestFrame], *, may_be_slow: bool
     ) -> None:
         self._last_number += 1
+        # A REP socket hands back, in front of its reply, what came before the empty frame.
         head = (_NUMBER.pack(self._last_number), b"", ANY if may_be_slow else QUICK)
         try:
             port.socket.send_multipart((*head, *(one.body for one in requests)), zmq.NOBLOCK)
@@ -305,6 +313,7 @@ class ReqServer:
     def _let_wait(self, request: RequestFrame) -> None:
         """Into the line of slow ones, or together with the same request of before."""
         at_it = (one for port in self._ports if port.may_be_slow for one in port.in_hand)
+        # The same bytes have the same nonce, so the one reply opens for all who sent them.
         for other in (*self._slow, *at_it):
             if other.body == request.body and len(other.joined) < JOINED_MOST - 1:
                 other.joined.append(request.identity)
@@ -328,6 +337,7 @@ class ReqServer:
             self._free.append(port)
         handed_back: list[RequestFrame] = []
         for request, reply in zip(requests, replies, strict=True):
+            # From one that has it alone, or has leave, it would go round without end.
             if reply == ASK_ALONE and not request.alone:
                 handed_back.append(RequestFrame(request.identity, request.body, alone=True))
             elif reply == ASK_SLOW and not port.may_be_slow:
@@ -370,6 +380,7 @@ class ReqServer:
             port.peers.discard(peer)
             port.connected = port.connected and bool(port.peers)
             self._give_up_request(port)
+        # With requests in hand it is free when the reply has come.
         if port.connected and not port.in_hand and port not in self._free:
             self._free.append(port)
         self._hand_out()
@@ -418,5 +429,6 @@ class ReqServer:
 
     def _has_work(self) -> bool:
         """Whether there is anything left that somebody does, or will do."""
+        # A line without any worker is not waited for.
         line = (self._waiting or self._slow) and any(port.connected for port in self._ports)
         return bool(line) or any(port.in_hand for port in self._ports)

@@ -63,6 +63,7 @@ class ReturnWriter:
         """Write until told to stop."""
         poller = zmq.Poller()
         life.register(poller)
+        # A daemon, or a server that hangs would keep the process from its end.
         thread = threading.Thread(target=self._write_always, daemon=True)
         thread.start()
         life.ready()
@@ -107,6 +108,7 @@ class ReturnWriter:
             self._clean(returner)
 
     def _clean(self, returner: ServerReturner) -> None:
+        # Also after a failure: the next try is in an hour.
         self._next_clean_s = time.monotonic() + CLEAN_S
         try:
             returner.clean_old_jobs()

@@ -198,6 +198,7 @@ class RunServer:
 
     def _ask_source(self) -> None:
         if self._source is not None:
+            # What waits counts too: with maxrunning it must not be due once more.
             running = [one for _pid, requests in self._running.values() for one in requests]
             self._waiting.extend(self._source.due([*running, *self._waiting]))
 
@@ -208,9 +209,11 @@ class RunServer:
     def _take(self, listener: socket.socket, life: Life) -> None:
         try:
             connection, _address = listener.accept()
+        # Who connected has gone before it was accepted.
         except OSError:
             return
         with connection:
+            # Nothing else is done meanwhile, so who hangs gets five seconds.
             connection.settimeout(HAND_OVER_S)
             try:
                 request = _receive(connection)
@@ -222,6 +225,7 @@ class RunServer:
         if full:
             log.error("%d runs wait already; %s is refused", self._limits.waiting, request.fun)
             return
+        # In line only once its caller knows: one that heard nothing takes it for refused.
         if request.kind == FILE_HASH:
             self._hashes.setdefault(repr(request.arg), []).append(request)
         else:
@@ -234,6 +238,7 @@ class RunServer:
     def _start_waiting(self, life: Life) -> None:
         self._start_hashes(life)
         while self._waiting and len(self._running) - len(self._hashing) < self._limits.at_once:
+            # It leaves the line when it runs: without room for a process it stays the first.
             if self._try_to_start([self._waiting[0]], life) is None:
                 return
             self._waiting.popleft()
@@ -269,6 +274,7 @@ class RunServer:
                 self._be(requests, parent, life, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # By this no signal meets another process that has got the number since.
         handle = os.pidfd_open(pid)
         self._poller.register(handle, zmq.POLLIN)
         self._running[handle] = (pid, requests)
@@ -337,6 +343,7 @@ class RunServer:
         """The child's whole life; never returns. ``mask``: the signals that it blocks."""
         code, request = 1, requests[0]
         try:
+            # The pipe is RunServer's, whose loop would wake up for a signal to this process.
             signal.set_wakeup_fd(-1)
             for number in ENDING:
                 signal.signal(number, signal.SIG_DFL)
@@ -372,6 +379,7 @@ class RunServer:
         """SIGTERM, a moment, SIGKILL."""
         for handle in self._running:
             signal.pidfd_send_signal(handle, signal.SIGTERM)
+        # One deadline for all of them, or a stop could take STOP_S for each.
         until_s = time.monotonic() + STOP_S
         for handle, (pid, requests) in self._running.items():
             poller = zmq.Poller()
@@ -396,6 +404,7 @@ def reply_frame(shared: Shared, request: RunRequest, outcome: RunOutcome) -> byt
         return seal_reply(session.crypticle, request.nonce, outcome.value)
     except WireError as error:
         log.error("The value of %s cannot be sent: %s", request.fun, error)
+        # An empty value ends the wait of the minion; silence would last until its timeout.
         return seal_reply(session.crypticle, request.nonce, "")
 
 

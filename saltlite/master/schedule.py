@@ -52,6 +52,7 @@ class MasterSchedule:
     def due(self, running: Sequence[RunRequest]) -> list[RunRequest]:
         """What is to be run now."""
         self._running, self._due = running, []
+        # Calls run_scheduled and running_of back, which work on the two lists.
         self._planner.run_due()
         return self._due
 
@@ -70,6 +71,7 @@ class MasterSchedule:
 
     def running_of(self, name: str) -> int:
         """See :class:`~saltlite.core.planner.ScheduleOwner`."""
+        # What has become due just now is not started yet, and counts as well.
         both = (*self._running, *self._due)
         return sum(one.schedule.get("name") == name for one in both)
 
@@ -83,6 +85,7 @@ class MasterSchedule:
         metadata = entry.get("metadata")
         if isinstance(metadata, Mapping):
             told["metadata"] = stamp_metadata(metadata, self._planner.now())
+        # In a schedule Salt spells these options otherwise than in a job.
         told |= {
             field: entry[option]
             for option, field in (("return_config", "ret_config"), ("return_kwargs", "ret_kwargs"))

@@ -62,12 +62,14 @@ class Sessions:
 
     def _look_up(self, minion_id: str) -> SessionCipher | None:
         known = self._sessions.get(minion_id)
+        # The id of a known one was checked when its path was made.
         path = disk.child(self._directory, minion_id) if known is None else known.path
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             self._sessions.pop(minion_id, None)
             return None
+        # Left in its place: only _auth replaces it, which holds the id.
         if time.time() - status.st_mtime > self._lifetime_s:
             return None
         stamp = _stamp_of(status)
@@ -120,6 +122,7 @@ class Sessions:
         try:
             return self._keep(minion_id, data.decode("ascii").strip(), stamp, path)
         except (ValueError, CryptoError):
+            # Damaged: the minion signs in again, and gets another.
             disk.remove(path)
             return None
 

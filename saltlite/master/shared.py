@@ -43,6 +43,7 @@ class SharedArea:
     @contextlib.contextmanager
     def lock(self, number: int = 0) -> Iterator[None]:
         """Hold lock ``number`` of this area; others wait. Not to be nested."""
+        # A lock is one byte of the file, and needs nothing to be there.
         fcntl.lockf(self.fd, fcntl.LOCK_EX, 1, number)
         try:
             yield
@@ -51,6 +52,7 @@ class SharedArea:
 
     def close(self) -> None:
         """Unmap; others keep theirs."""
+        # A mapping cannot be closed while a view of it is open.
         self.words.release()
         self.reals.release()
         self.buffer.close()
@@ -110,6 +112,7 @@ class PublicationKeys:
         words[self._LENGTH] = len(text)
         self._area.reals[self._MADE_AT] = now_s
         words[self._SERIAL] = 0
+        # Last: current() looks at it without the lock.
         words[self._GENERATION] += 1
         return words[self._GENERATION]
 
@@ -160,6 +163,7 @@ class JidSource:
     def next(self, now: datetime) -> str:
         """A jid for this moment, or just above the last one."""
         with self._area.lock():
+            # Read and written under one lock, or two workers would give the same one.
             jid = new_jid(now, self._read() or None)
             self._write(jid)
         return jid
@@ -205,8 +209,10 @@ class GroupFlush:
         with self._area.lock(self._FLUSH_LOCK):
             if self._area.words[self._SERVED] >= ticket:
                 return
+            # Before the flush: it need not have seen what was written while it ran.
             until = self._area.words[self._TAKEN]
             flush()
+            # Not where it failed: the next in line flushes for these tickets too.
             self._area.words[self._SERVED] = until
 
     def close(self) -> None:
@@ -226,6 +232,7 @@ class Proofs:
 
     def __init__(self) -> None:
         self._area = SharedArea("saltlite-proofs", self._SLOTS * self._DIGEST_BYTES)
+        # Keyed: nobody can choose a pair that falls into the place of another's.
         self._secret = os.urandom(32)
 
     def holds(self, pem: str, tok: bytes) -> bool:
@@ -302,6 +309,7 @@ class HeartBeats:
             count = words[at]
             place = self._place(at, count)
             beat = Beat(reals[place], reals[place + 1], reals[place + 2], words[place + 3])
+            # Otherwise it has counted on, and a write may have begun in this place.
             if words[at] == count:
                 return beat
 
@@ -315,6 +323,7 @@ class HeartBeats:
         reals[place + 1] = beat.busy_since_s
         reals[place + 2] = beat.limit_s
         words[place + 3] = beat.requests
+        # Last: until then the parent reads the other place.
         words[at] = count
 
     def _place(self, at: int, count: int) -> int:

@@ -132,6 +132,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Watch over the children until SIGTERM or SIGINT; the exit code."""
+        # Nobody writes: a child finds it readable once the parent is gone.
         self._child_end_fd, self._parent_end_fd = os.pipe2(os.O_CLOEXEC)
         self._take_signals()
         process.prepare_to_die_with_parent()
@@ -144,6 +145,7 @@ class Supervisor:
                 self._replace_hung()
             self._stop_all()
         finally:
+            # Also after an error of ours: no child outlives this process.
             self._kill_all()
             self._close()
         return 1 if self._failed else 0
@@ -151,6 +153,7 @@ class Supervisor:
     # --- signals -------------------------------------------------------------------------
 
     def _take_signals(self) -> None:
+        # A full pipe wakes the loop as well as another byte would.
         signal.set_wakeup_fd(self._signal_fd, warn_on_full_buffer=False)
         handlers = (self._on_term, self._on_term, self._on_hup, _on_child)
         for number, handler in zip(CAUGHT, handlers, strict=True):
@@ -160,6 +163,7 @@ class Supervisor:
         self._terms += 1
 
     def _on_hup(self, _number: int, _frame: FrameType | None) -> None:
+        # Only noted: a handler may run in the middle of anything.
         self._hang_up = True
 
     def _wait(self, until_s: float) -> None:
@@ -181,6 +185,7 @@ class Supervisor:
             self._signal(signal.SIGHUP, self._children)
 
     def _take_report(self, child: Child) -> None:
+        # An end without a byte is that of a child that died; _reap sees to it.
         child.is_ready = os.read(child.ready_fd, 1) == b"R"
         self._close_report(child)
         if child.is_ready:
@@ -201,6 +206,7 @@ class Supervisor:
         report_fd, ready_fd = os.pipe2(os.O_CLOEXEC)
         parent_pid = os.getpid()
         child.started_s = time.monotonic()
+        # Else the slot still shows the last sign of the process before it.
         self._beats.write(child.slot, Beat(child.started_s, 0.0, 0.0, 0))
         # A signal that came to the child before it has handlers of its own would be lost in ours.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, CAUGHT)
@@ -285,12 +291,15 @@ class Supervisor:
         if self._terms or self._failed:
             return
         code = os.waitstatus_to_exitcode(status)
+        # At the start of the master alone: later it may pass, as a port that is taken does.
         if code == EXIT_CANNOT_START and not self._told_ready:
             self._failed = True
             return
+        # Only for an engine; there is no other child that a master can do without.
         if code == EXIT_FOR_GOOD and not child.spec.polls:
             child.start_at_s = float("inf")
             return
+        # After a minute without fault the earlier deaths count no longer.
         if now_s - child.started_s > HEALTHY_AFTER_S:
             child.back_off_s = BACK_OFF_FIRST_S
         child.deaths = [one for one in child.deaths if now_s - one < COMPLAIN_EVERY_S] + [now_s]
@@ -324,6 +333,7 @@ class Supervisor:
             reason = self._hung(child) if child.pid else None
             if reason:
                 log.error("%s (process %d) %s; replacing it", child.spec.name, child.pid, reason)
+                # What hangs might not come back to a handler of another signal.
                 self._signal(signal.SIGKILL, [child])
                 self._wait_for([child], time.monotonic() + 5.0)
 
@@ -336,6 +346,7 @@ class Supervisor:
         if not child.spec.polls:
             return None
         beat = self._beats.read(child.slot)
+        # Of a busy child the beginning: while it is at one request the sign is the same.
         sign = (beat.busy_since_s or beat.beat_s, beat.requests)
         if sign != child.sign:
             child.sign, child.sign_s = sign, now_s
@@ -407,5 +418,6 @@ def _wait_status(pid: int) -> int | None:
     try:
         found, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
+        # SIGCHLD is ignored, or somebody else took its status: it is gone all the same.
         return 0
     return status if found else None
