@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
+from functools import partial
 from typing import Any, Final, cast
 
 import msgpack
@@ -140,7 +141,7 @@ def _unpack_pairs(frame: bytes, limits: Limits, *, raw: bool) -> Any:
             timestamp=1,
             object_pairs_hook=count.pairs if count else tuple,
             list_hook=count.list if count else None,
-            ext_hook=_read_extension,
+            ext_hook=partial(_read_extension, limits, count),
             max_str_len=limits.text_bytes,
             max_bin_len=limits.text_bytes,
             max_ext_len=limits.text_bytes,
@@ -185,20 +186,31 @@ class _Count:
         return items
 
 
-def _read_extension(code: int, data: bytes) -> Any:
+def _read_extension(limits: Limits, count: _Count | None, code: int, data: bytes) -> Any:
     """The value of an extension. Source: docs/wire.md#encoding."""
     if code == EXT_DATETIME:
         return datetime.strptime(data.decode("ascii"), _DATETIME_FORMAT)  # noqa: DTZ007 - naive on the wire
     if code == EXT_CONSTANT:
-        return _read_constant(data)
+        return _read_constant(data, limits, count)
     return data
 
 
-def _read_constant(data: bytes) -> Any:
-    """The value of a named constant; a constant within a constant stays bytes."""
+def _read_constant(data: bytes, limits: Limits, count: _Count | None) -> Any:
+    """The value of a named constant; a constant within a constant stays bytes.
+
+    What is in it counts as part of the frame.
+    """
     # The frame was stepped over before, but not what is inside an extension.
     _refuse_false_sizes(data)
-    pair = msgpack.unpackb(data, object_pairs_hook=tuple, ext_hook=_bytes_of, timestamp=1)
+    pair = msgpack.unpackb(
+        data,
+        object_pairs_hook=count.pairs if count else tuple,
+        list_hook=count.list if count else None,
+        ext_hook=_bytes_of,
+        timestamp=1,
+        max_array_len=limits.items,
+        max_map_len=limits.keys,
+    )
     if type(pair) is not list or len(pair) != 2:
         raise ValueError("not a constant")
     return pair[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from pathlib import Path
 
@@ -308,6 +309,21 @@ def test_of_a_large_clear_frame_only_the_wrapper_is_decoded():
     load = {"cmd": "publish", "arg": [[0]] * CLEAR_LIMIT_BYTES}
     with pytest.raises(WireError, match=r"items|ValueError|deeply"):
         read_envelope(pack({"enc": "clear", "load": load, "version": 3}))
+
+
+def test_of_a_large_frame_no_constant_is_decoded():
+    """A stranger's megabytes of empty lists would take seventy times as many."""
+    count = CLEAR_LIMIT_BYTES.to_bytes(4, "big")
+    inner = b"\x92\xa1n\xdd" + count + b"\x90" * CLEAR_LIMIT_BYTES
+    constant = b"\xc9" + len(inner).to_bytes(4, "big") + b"\x4f" + inner
+    frame = b"\x83\xa3enc\xa3aes\xa7version\x03\xa4load" + constant
+    tracemalloc.start()
+    try:
+        with pytest.raises(WireError):
+            read_envelope(frame)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(frame)
+    finally:
+        tracemalloc.stop()
 
 
 # --- replies ------------------------------------------------------------------------------

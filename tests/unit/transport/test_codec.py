@@ -204,6 +204,28 @@ def test_limits_are_the_callers():
         unpack(pack({"a": 1, "b": 2}), Limits(keys=1))
 
 
+@pytest.mark.parametrize("unpacked", [unpack, unpack_bin, unpack_bytes])
+def test_limits_hold_within_constants(unpacked):
+    """What a constant holds counts as part of the frame, alone and in sum."""
+
+    def constant(inner: bytes) -> bytes:
+        return msgpack.packb(msgpack.ExtType(79, b"\x92\xa1n" + inner))
+
+    limits = Limits(items=30, keys=10)
+    array = b"\xdc\x00\x14" + b"\xc0" * 20
+    pairs = b"\x88" + b"".join(b"\xa1%c\xc0" % letter for letter in b"abcdefgh")
+    assert unpacked(constant(array), limits) == [None] * 20
+    assert len(unpacked(constant(pairs), limits)) == 8
+    for frame in (
+        constant(b"\xdc\x00\x1f" + b"\xc0" * 31),
+        constant(b"\x92" + array * 2),
+        constant(b"\x92" + pairs * 2),
+        b"\x92" + constant(array) * 2,
+    ):
+        with pytest.raises(WireError):
+            unpacked(frame, limits)
+
+
 def test_long_text_is_read_up_to_the_limit():
     text = "x" * (70 * 1024)
     assert unpack(pack(text)) == text
