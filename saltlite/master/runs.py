@@ -318,7 +318,11 @@ class RunServer:
         if not request.ticket:
             return
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # there can be no more processes now; what runs goes on
+            log.error("Nobody is told that %s was lost: %s", request.fun, error.strerror)
+            return
         if not pid:
             code = 1
             try:

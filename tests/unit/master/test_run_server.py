@@ -14,6 +14,7 @@ import pytest
 import zmq
 
 from saltlite.config.master import FileOptions, MasterConfig, PathOptions
+from saltlite.core.dataclasses import replace
 from saltlite.master.runs import FILE_HASH, RunOutcome, RunRequest, RunServer
 
 WITHIN_S = 30.0
@@ -79,6 +80,23 @@ def test_a_request_waits_while_there_can_be_no_process(
     server._start_waiting(LIFE)
     assert not server._waiting
     assert ended(server) == 0
+
+
+def test_a_lost_run_that_nobody_can_be_told_of_ends_no_other(
+    server: RunServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    def fail(_config: Any, _request: RunRequest) -> RunOutcome:
+        raise RuntimeError("the run is lost")
+
+    server._execute = fail
+    handle = server._start([replace(REQUEST, ticket=b"somebody waits")], LIFE)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fork", full)
+        server._reap(handle)
+    assert not server._running
 
 
 def ask_hash(path: str, nonce: str) -> RunRequest:
