@@ -1,9 +1,9 @@
 """The master's end of requests: from a frame to a load whose author is proven, and back.
 
 Every step is a function that gives the next type or raises; the order is that of
-docs/wire.md#requests. Whatever is
-raised here, the caller answers ``bad load`` (or :data:`NOT_A_MAP`), says no more, and goes on. What
-has been seen before (nonces) is the caller's memory.
+docs/wire.md#requests. Whatever is raised here, the caller answers ``bad load`` (or
+:data:`NOT_A_MAP`), says no more, and goes on. What has been seen before (nonces, step 9) is the
+caller's memory.
 Source: docs/wire.md#requests; docs/security.md#impersonation, #replay-and-clocks.
 """
 
@@ -112,7 +112,7 @@ def _check_token(pem: str, tok: bytes) -> None:
 
 
 def read_envelope(frame: bytes, *, minimum_version: int = PROTOCOL_VERSION) -> Envelope:
-    """Steps 1 and 2: decode, check the form, the version and the size.
+    """Steps 1 to 3: decode, check the form, the version and the size.
 
     Of a frame larger than a clear request may be, nothing but the wrapper is decoded.
 
@@ -145,7 +145,7 @@ def open_request(
     now_s: float,
     ttl_s: float,
 ) -> OpenedRequest:
-    """Steps 3 to 5: who sent this, and is it fresh?
+    """Steps 4 to 8: who sent this, and is it fresh?
 
     Args:
         envelope: with ``enc: aes``.

@@ -30,10 +30,10 @@ JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
 
 ASK_AGAIN_S = 1.0
+"""Between two tries to publish ``find_job`` to a master that does not answer."""
 
 ENDED_KEPT = 64
 """Jobs that have ended and can still be asked about."""
-"""Between two tries to publish ``find_job`` to a master that does not answer."""
 
 
 @dataclass(frozen=True, slots=True)

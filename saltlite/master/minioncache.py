@@ -149,7 +149,7 @@ class MinionCache:
     def write_newest(
         self, bank: str, minion_id: str, value: Mapping[str, Plain], asked_ns: int, now_ns: int
     ) -> bool:
-        """Replace what is kept, unless it answers a later question; ``locked`` is held.
+        """Replace what is kept, unless it answers a later question; in :meth:`hold_lock`.
 
         ``asked_ns`` is when the question came, in ns of the wall clock; so is the file's time. One
         after ``now_ns`` is of a clock that was wrong.
