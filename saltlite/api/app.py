@@ -2,7 +2,7 @@
 
 :class:`App` finds the route, checks who asks, and hands the work to a
 :class:`~saltlite.api.clients.MasterClient`. Every error is an :class:`HttpError`, and every
-request is answered. Source: docs/api.md; tests/cases/api.
+request is answered. Source: docs/api.md; tests/cases/data/api.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def choose_type(accept: str) -> str:
 def wants_page(accept: str | None) -> bool:
     """Whether a browser asks that is to have the app: HTML will do, and not just anything will.
 
-    Source: Salt's ``rest_cherrypy`` with ``app``; tests/cases/api, ``root`` and ``auth``.
+    Source: Salt's ``rest_cherrypy`` with ``app``; tests/cases/data/api, ``root`` and ``auth``.
     """
     if accept is None or not accept.strip():
         return True

@@ -1,6 +1,6 @@
 """What minions returned, in the forms that clients of Salt's HTTP API read. Pure.
 
-Source: tests/cases/api/lowstate.json.
+Source: tests/cases/data/api/lowstate.json.
 """
 
 from __future__ import annotations

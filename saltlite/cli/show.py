@@ -1,6 +1,6 @@
 """Prints what functions return: outputter, colours, file or terminal.
 
-Source: docs/cli.md, tests/cases/cli_samples.yaml.
+Source: docs/cli.md, tests/cases/data/cli_samples.yaml.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class OutputOptions:
 
     ``output_indent`` ``None`` leaves it to the outputter; negative means one line. ``retcode`` is
     the exit code of the function whose return is shown. Source: docs/cli.md,
-    tests/cases/cli_samples.yaml.
+    tests/cases/data/cli_samples.yaml.
     """
 
     color: bool = False

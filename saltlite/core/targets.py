@@ -4,8 +4,8 @@ Pure: an expression, and facts about minions. A target is compiled once and then
 minion. Where the master does not know (no cached grains or pillar) the answer is ``None``; answers
 are combined as in Kleene's logic, so that "unknown" never turns into "not meant".
 
-Source: docs/command-line.md#targets; tests/cases/targets.json has its tables, and answers of real
-Salt.
+Source: docs/command-line.md#targets; tests/cases/data/targets.json has its tables, and answers of
+real Salt.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def parse_lsb_release(text: str) -> dict[str, str]:
     """The ``lsb_distrib_*`` grains that the file gives; none without an id.
 
     A value ends, as Salt reads it, before the first character that is not usual in names. Source:
-    observed on Salt 3006.30 with the directories of tests/cases/grains/etc.
+    observed on Salt 3006.30 with the directories of tests/cases/data/grains/etc.
     """
     found = {}
     for line in text.splitlines():
@@ -173,7 +173,7 @@ def _lsb_codename_or_other(release: Mapping[str, str], lsb: Mapping[str, str]) -
 def os_of(full_name: str) -> str:
     """Salt's ``os`` for the NAME of a distribution.
 
-    Source: observed on Salt 3006.30 with the files of tests/cases/grains/os-release.
+    Source: observed on Salt 3006.30 with the files of tests/cases/data/grains/os-release.
     """
     if full_name in _OS_NAMES:
         return _OS_NAMES[full_name]

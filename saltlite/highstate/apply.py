@@ -355,7 +355,7 @@ def _fire_progress(
 def no_states(comment: str = NO_TOP) -> dict[str, Answer]:
     """The pseudo state that says that a top file has nothing to run.
 
-    Source: tests/cases/cli_samples.yaml.
+    Source: tests/cases/data/cli_samples.yaml.
     """
     answer = {"result": False, "comment": comment, "name": "No States", "changes": {}}
     return {"no_|-states_|-states_|-None": {**answer, "__run_num__": 0}}

@@ -1,6 +1,7 @@
 """What is done to high data before it becomes low: exclude, extend, checks, ``_in`` turned round.
 
-Pure. Mistakes are told in Salt's words. Source: observed on Salt 3006.30; tests/cases/highstate.
+Pure. Mistakes are told in Salt's words. Source: observed on Salt 3006.30;
+tests/cases/data/highstate.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 High data is Salt's: ``{id: {module: [{argument: value}, function, {"order": n}], "__sls__",
 "__env__"}}``, with ``__extend__`` and ``__exclude__`` as lists of what the files said. What is
 wrong does not end the reading; it is told in Salt's words. Source: observed on Salt 3006.30;
-tests/cases/highstate has its answers.
+tests/cases/data/highstate has its answers.
 """
 
 from __future__ import annotations

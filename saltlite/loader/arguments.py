@@ -1,7 +1,7 @@
 """From the words of a command line to the arguments of a function, by Salt's rules.
 
 Called by the client commands for what was typed, and by minions for text that came otherwise.
-Source: docs/command-line.md#arguments; tests/cases/arguments.json has every row, and what real
+Source: docs/command-line.md#arguments; tests/cases/data/arguments.json has every row, and what real
 Salt makes of more.
 """
 

@@ -2,7 +2,7 @@
 
 The tests of ``a.b`` are in ``.tst`` files below ``saltcheck-tests`` beside the SLS file, rendered
 as SLS files are. A test that is not formed as one has failed. Source of signatures, texts and
-results: observed on Salt 3006.30; tests/cases/saltcheck has its answers.
+results: observed on Salt 3006.30; tests/cases/data/saltcheck has its answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The outputter for state runs: a block or line per state, and a summary.
 
-Source: tests/cases/cli_samples.yaml.
+Source: tests/cases/data/cli_samples.yaml.
 """
 
 from __future__ import annotations

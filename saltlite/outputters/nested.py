@@ -1,6 +1,6 @@
 """The default outputter: names, indented values, lists with dashes.
 
-Source: tests/cases/cli_samples.yaml.
+Source: tests/cases/data/cli_samples.yaml.
 """
 
 from __future__ import annotations

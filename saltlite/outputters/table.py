@@ -1,6 +1,6 @@
 """Lists of maps, or of lists, as tables; what is neither is left out.
 
-Source: observed on Salt 3006.30 (tests/cases/output/table.json).
+Source: observed on Salt 3006.30 (tests/cases/data/output/table.json).
 """
 
 from __future__ import annotations

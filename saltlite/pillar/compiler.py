@@ -1,7 +1,8 @@
 """From top files, SLS files and outer sources to the pillar of one minion.
 
 What goes wrong does not end the compilation; it is told in ``_errors``, and a minion applies no
-state while there are any. Source: observed on Salt 3006.30; tests/cases/pillar has its answers.
+state while there are any. Source: observed on Salt 3006.30; tests/cases/data/pillar has its
+answers.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A query is a text, a list ``[text, depth]``, or a map with ``query``, ``depth``,
 ``with_lists``, ``ignore_null`` and ``as_json``; the option has a list of them, or a map, whose keys
 are those that the answers lie below. Columns are keys, one in the other, and the last one is the
 value; with ``depth`` only so many are keys, and the others values below their names. Source:
-observed on Salt 3006.30; tests/cases/pillar/sql.json has its answers.
+observed on Salt 3006.30; tests/cases/data/pillar/sql.json has its answers.
 """
 
 from __future__ import annotations

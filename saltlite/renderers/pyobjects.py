@@ -2,7 +2,7 @@
 
 Such a file is code that the administrator put on the file server; it runs as those of the renderer
 ``py`` do, without any sandbox. Source: observed on Salt 3006.30, whose answers are in
-tests/cases/highstate/pyobjects.json.
+tests/cases/data/highstate/pyobjects.json.
 """
 
 from __future__ import annotations

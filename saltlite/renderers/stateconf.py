@@ -2,8 +2,8 @@
 
 ``#!stateconf [-Gosp] [DATA RENDERER . TEMPLATE RENDERER]``, without the two ``yaml . jinja``. What
 stands before the marker is rendered first, and its ``stateconf.set`` states are variables when the
-whole file is rendered. Source: observed on Salt 3006.30; tests/cases/highstate/stateconf.json has
-its answers.
+whole file is rendered. Source: observed on Salt 3006.30; tests/cases/data/highstate/stateconf.json
+has its answers.
 """
 
 from __future__ import annotations

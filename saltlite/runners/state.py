@@ -1,6 +1,6 @@
 """``state.*``: orchestration, and the master's event bus.
 
-Source: tests/cases/cli_samples.yaml, docs/cli.md#salt-run.
+Source: tests/cases/data/cli_samples.yaml, docs/cli.md#salt-run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows that a real master was asked (tests/cases/access), asked of ours over port 4506."""
+"""The rows that a real master was asked (tests/cases/data/access), asked of ours over port 4506."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgpack
 import pytest
+from repository import DATA
 
 from attacks import Stranger, clear
 from cluster import Cluster, eventually
 from saltlite.master.minioncache import GRAINS, MinionCache
 from saltlite.transport.addresses import MasterSockets
 
-CASES = json.loads((Path(__file__).parents[1] / "cases" / "access" / "rows.json").read_text())
+CASES = json.loads((DATA / "access" / "rows.json").read_text())
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 A module that is added costs every call of that command. Who has a reason writes the lists anew:
 
-    python tests/docs/test_imported_modules.py
+    PYTHONPATH=tests/support python tests/docs/test_imported_modules.py
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cluster import Cluster
+
 LISTS = Path(__file__).parent / "imported_modules"
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-
-from cluster import Cluster  # noqa: E402 - found in the directory above, also by this script
 
 COMMANDS = {
     "salt-ping": ("salt", "m1", "test.ping"),

@@ -1,6 +1,6 @@
 """The functions that saltlite shares with Salt take the same arguments, with the same defaults.
 
-tests/cases/signatures has what ``sys.argspec`` and its kin answer on Salt 3006.30: by name the
+tests/cases/data/signatures has what ``sys.argspec`` and its kin answer on Salt 3006.30: by name the
 arguments that have to be given, those with defaults, and ``*`` and ``**`` for what else is taken.
 """
 
@@ -11,15 +11,15 @@ import inspect
 import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.loader.builtin import functions_of
 from saltlite.loader.catalogue import MODULES, RUNNERS, STATES, WHEELS
 
-RECORDED = Path(__file__).parents[1] / "cases/signatures"
+RECORDED = DATA / "signatures"
 KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS, WHEELS)}
 
 OUR_OWN = {

@@ -20,8 +20,6 @@ from typing import Any
 import psutil
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-
 from attacks import Stranger, clear
 from cluster import OURS, Cluster, bin_dir, eventually
 from rogue import Rogue, Sealed

@@ -1,4 +1,4 @@
-"""Recorded exchanges with real salt-api, answered by ours. See tests/cases/api/README.md."""
+"""Recorded exchanges with real salt-api, answered by ours. See tests/cases/data/api/README.md."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 """Each argument of runners and wheel functions, once, with a running master: as real Salt 3006.30.
 
-The calls are in tests/cases/master_functions, with what real Salt gave back
-(tests/cases/record_master_functions asks it). Those of a file are made in their order, in one
+The calls are in tests/cases/data/master_functions, with what real Salt gave back
+(tests/cases/record/master_functions asks it). Those of a file are made in their order, in one
 master's life.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from cluster import OURS, Cluster
 from saltlite.cli.runs import runner_context
@@ -20,7 +20,7 @@ from saltlite.config.load import load_master
 from saltlite.errors import SaltliteError
 from saltlite.minion.job import as_plain
 
-CASES = Path(__file__).parents[1] / "cases/master_functions"
+CASES = DATA / "master_functions"
 
 
 @pytest.mark.parametrize(("name", "count"), [("each_argument", 250), ("files_and_keys", 85)])

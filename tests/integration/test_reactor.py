@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from cluster import Cluster, eventually
 from saltlite.crypto.keys import PrivateKey
@@ -19,7 +20,7 @@ from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import Event, EventPusher, EventSubscriber
 from saltlite.transport.codec import pack
 
-CASES = Path(__file__).parents[1] / "cases" / "reactor"
+CASES = DATA / "reactor"
 VECTORS: dict[str, Any] = json.loads((CASES / "vectors.json").read_text())
 WITHIN_S = 30.0
 

@@ -10,18 +10,16 @@ import json
 import os
 import time
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from cluster import Cluster, eventually
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
-RECORDED = json.loads(
-    (Path(__file__).parents[1] / "cases" / "reactor" / "vectors.json").read_text()
-)["master_schedule_event"]
+RECORDED = json.loads((DATA / "reactor" / "vectors.json").read_text())["master_schedule_event"]
 
 EVERY_S = float(os.environ.get("SALTLITE_ORCHESTRATE_EVERY_S", "5"))
 ORCHESTRATIONS = int(os.environ.get("SALTLITE_ORCHESTRATIONS", "4"))

@@ -1,11 +1,11 @@
 """Call each argument of Salt's signatures on both sides, and print what differs unexplained.
 
-    sweep_arguments.py
+    PYTHONPATH=tests/support python tests/interop/sweep_arguments.py
 
-The calls are made from those of tests/cases/differential: the first one of a function, with one
-argument that no call of the function gives, and a value that is not its default. To be run as root
-where nothing that is called reaches the machine; takes some minutes. The reasons are in
-tests/cases/arguments_that_differ.yaml. The exit code is 1 if something has none.
+The calls are made from those of tests/cases/data/differential: the first one of a function, with
+one argument that no call of the function gives, and a value that is not its default. To be run as
+root where nothing that is called reaches the machine; takes some minutes. The reasons are in
+tests/cases/data/arguments_that_differ.yaml. The exit code is 1 if something has none.
 """
 
 from __future__ import annotations
@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from repository import DATA
+from test_same_answers import COMMANDS, Salt, _compare
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS.parent), str(TESTS / "support"), str(Path(__file__).parent)]
-
-from test_same_answers import COMMANDS, Salt, _compare  # noqa: E402
-
-from cluster import SALT_3006, bin_dir  # noqa: E402
+from cluster import SALT_3006, bin_dir
 
 Call = dict[str, Any]
 INEXACT = ("differs", "raises", "falsy")
@@ -47,7 +44,7 @@ def values(default: Any, learnt: list[Any]) -> list[Any]:
 
 def generate() -> Iterator[tuple[Call, str, Any]]:
     """Yield calls, each with the argument it is for and what that is by default."""
-    signatures = json.loads((TESTS / "cases/signatures/modules.json").read_text())
+    signatures = json.loads((DATA / "signatures/modules.json").read_text())
     cases: list[Call] = [param.values[0] for param in COMMANDS]
     learnt: dict[str, list[Any]] = {}
     for case in cases:
@@ -102,7 +99,7 @@ def differs(call: Call, number: int, salts: tuple[Salt, Salt]) -> str | None:
 
 def main() -> int:
     """Make the calls; the exit code."""
-    rows = yaml.safe_load((TESTS / "cases/arguments_that_differ.yaml").read_text())
+    rows = yaml.safe_load((DATA / "arguments_that_differ.yaml").read_text())
     told: list[str] = []
     calls, different = 0, 0
     with tempfile.TemporaryDirectory(prefix="same", dir="/tmp") as tmp:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from cluster import OURS, SALT_3006, eventually, running
 
-TREE = Path(__file__).parents[1] / "cases/differential/states"
+TREE = DATA / "differential/states"
 GRAIN = "def rack(grains): return {'rack': 'r7', 'seen': 'kernel' in grains}\n"
 
 PAIRS = [

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster
 
@@ -66,9 +67,7 @@ TREES = (
 """Recorded trees of pillar that are compiled by the master too, each an environment of its own."""
 RECORDED = {
     case["name"]: case
-    for case in yaml.safe_load(
-        (Path(__file__).parents[1] / "cases/pillar/compiled.yaml").read_text()
-    )
+    for case in yaml.safe_load((DATA / "pillar/compiled.yaml").read_text())
     if case["name"] in TREES
 }
 

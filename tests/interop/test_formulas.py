@@ -18,14 +18,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from isolated import unshare
+from overlay import run_in_overlay
+from repository import SUPPORT
 
 from cluster import INTEROP_HOME, SALT_3006, bin_dir
-
-SUPPORT = Path(__file__).parents[1] / "support"
-sys.path.insert(0, str(SUPPORT))
-
-from isolated import unshare  # noqa: E402
-from overlay import run_in_overlay  # noqa: E402
 
 FORMULAS = Path(os.environ.get("SALTLITE_FORMULAS", INTEROP_HOME / "formulas"))
 NAMES = Path(__file__).with_name("formulas.txt").read_text().split()

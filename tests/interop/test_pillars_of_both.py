@@ -1,4 +1,4 @@
-"""The trees of tests/cases/pillar/compiled.yaml in both releases of Salt that we stand beside.
+"""The trees of tests/cases/data/pillar/compiled.yaml in both releases of Salt that we stand beside.
 
 The unit tests hold ours to these records; this holds the records to the releases, key order
 included.
@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from cluster import SALT_3006, SALT_3007, SALT_3008, bin_dir
 
 HERE = Path(__file__).parent
-CASES = HERE.parent / "cases" / "pillar" / "compiled.yaml"
+CASES = DATA / "pillar" / "compiled.yaml"
 GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 
 

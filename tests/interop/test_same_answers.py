@@ -1,6 +1,6 @@
 """The same commands through real Salt 3006.30 and through ours: the same answers, the same files.
 
-The commands are in tests/cases/differential/*.yaml, each a map of:
+The commands are in tests/cases/data/differential/*.yaml, each a map of:
 
 * ``fun``, ``args``, ``kwargs``: what to call. ``{tmp}`` is a directory of the command's own, empty
   but for ``setup``, a list of ``{mkdir: path}``, ``{write: path, text: ..., mode: '0644'}`` and
@@ -31,12 +31,13 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from cluster import SALT_3006, bin_dir
 from saltlite.transport.addresses import MinionSockets
 
 HERE = Path(__file__).parent
-CASES = HERE.parent / "cases" / "differential"
+CASES = DATA / "differential"
 FIELDS = {
     "fun", "args", "kwargs", "setup", "differs", "except", "unordered", "raises", "falsy", "files",
 }  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repository import VECTORS
 
 from saltlite.channel.handshake import MinionHandshake
 from saltlite.channel.master import TokenCache, open_request, read_envelope, seal_reply
@@ -28,7 +28,6 @@ from saltlite.errors import AuthError, CryptoError, WireError
 from saltlite.transport.bus import unpack_event
 from saltlite.transport.codec import pack
 
-VECTORS = Path(__file__).parents[1] / "wire" / "vectors"
 MINION, MASTER = (load_private_key(VECTORS / f"{name}.pem") for name in ("minion", "master"))
 SESSION = new_key_string()
 CRYPTICLE = Crypticle(SESSION)

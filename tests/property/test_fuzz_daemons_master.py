@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repository import VECTORS
 
 from attacks import wire
 from loads import BROKEN, CLEAR, ENCRYPTED
@@ -31,7 +32,6 @@ from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
 from saltlite.transport.codec import unpack, unpack_bytes
 
-VECTORS = Path(__file__).parents[1] / "wire" / "vectors"
 MASTER_KEY, MINION_KEY = (load_private_key(VECTORS / f"{n}.pem") for n in ("master", "minion"))
 TOK = MINION_KEY.x931_sign(b"salt")
 HANDLER_FAILED = "Some exception handling minion payload"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repository import VECTORS
 
 from attacks import wire
 from loads import BROKEN
@@ -25,7 +25,6 @@ from saltlite.minion.stream import read_map
 from saltlite.transport.bus import Relay, unpack_event
 from saltlite.transport.codec import pack, unpack
 
-VECTORS = Path(__file__).parents[1] / "wire" / "vectors"
 MASTER, MINION = (load_private_key(VECTORS / f"{name}.pem") for name in ("master", "minion"))
 AES = new_key_string()
 checked = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

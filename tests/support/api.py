@@ -128,7 +128,7 @@ RECORDED_AUTH: dict[str, Any] = {
 
 @contextlib.contextmanager
 def recorded_cluster(api_kind: str = OURS, master: str = OURS) -> Iterator[ApiCluster]:
-    """The configuration of the recording, running; see tests/cases/api/README.md."""
+    """The configuration of the recording, running; see tests/cases/data/api/README.md."""
     folder = Path(tempfile.mkdtemp(prefix="sl-users-", dir="/tmp"))
     users = folder / "users"
     users.write_text("fred:pw1\n")

@@ -1,8 +1,8 @@
 """Trees of states, applied in an overlay of the root in namespaces of their own.
 
-Each of ``cases/states/trees/states`` is applied as a test, for real, and for real again. The answer
-for one is ``{run: {tag: {result, changes, comment}}}``, tags in the order in which they ran, and
-``left``: what is then other below ``WATCHED``.
+Each of ``tests/cases/data/states/trees/states`` is applied as a test, for real, and for real again.
+The answer for one is ``{run: {tag: {result, changes, comment}}}``, tags in the order in which they
+ran, and ``left``: what is then other below ``WATCHED``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from overlay import run_in_overlay
+from repository import DATA, PROGRAMS
 
-SUPPORT = Path(__file__).parent
-TREES = SUPPORT.parent / "cases/states/trees"
+TREES = DATA / "states/trees"
 RUNS = ("test", "real", "again")
 WATCHED = ("/etc", "/home", "/srv")
 OPTIONS: dict[str, dict[str, Any]] = {"calls_new": {"use_superseded": ["module.run"]}}
@@ -39,7 +37,7 @@ def applied(
 
     Needs root; raises AssertionError with what was said if it cannot be done.
     """
-    command = [str(TREES / "machine.sh"), program, __file__, side, *wanted]
+    command = [str(PROGRAMS / "machine.sh"), program, __file__, side, *wanted]
     done = run_in_overlay(["sh", *command], program, work, verbose=verbose)
     assert done.returncode == 0, done.stderr
     answers: dict[str, Any] = json.loads(done.stdout)
@@ -190,8 +188,6 @@ def apply_of_salt() -> Apply:
 def main(side: str, *wanted: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    if side == "ours":
-        sys.path.insert(0, str(SUPPORT.parents[1]))
     apply = apply_of_ours() if side == "ours" else apply_of_salt()
     json.dump(apply_all(apply, list(wanted) or names()), answers, default=str)
     answers.close()

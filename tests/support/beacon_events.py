@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from repository import DATA
+
 from cluster import Cluster, eventually, running
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EventSubscriber
 
-CASES = Path(__file__).parents[1] / "cases" / "beacons"
+CASES = DATA / "beacons"
 RECORDED = CASES / "recorded.json"
 DEADLINE_S = 60.0
 PROCESS = "beaconsleeper"

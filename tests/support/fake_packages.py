@@ -1,8 +1,8 @@
 """dnf 4, dnf5, yum 3, zypper, pacman and apk in little: their commands, words and exit codes.
 
 Sources: dnf(8), its plug-in versionlock(8), dnf5(8), yum(8), zypper(8), locks(5) of libzypp,
-pacman(8), apk(8), and the recorded texts in tests/cases/pkg. Only what our providers ask for is
-here.
+pacman(8), apk(8), and the recorded texts in tests/cases/data/pkg. Only what our providers ask for
+is here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """OpenRC, Debian's init scripts and Red Hat's in little: their commands, words and exit codes.
 
 Sources: rc-service(8), rc-update(8), update-rc.d(8), chkconfig(8), service(8), and the recorded
-texts in tests/cases/service. Scripts, and the links that start them, are files as they really are.
+texts in tests/cases/data/service. Scripts, and the links that start them, are files as they really
+are.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SUPPORT = Path(__file__).parent
-
 ShowLow = Callable[[Path, str], Any]
 """``state.show_low_sls`` of one SLS with the configuration in a directory."""
 
@@ -42,7 +40,6 @@ def configure(formulas: Path, pillars: Path, formula: str, pillar: str) -> Path:
 
 def show_low_of_ours() -> Callable[[Path], Callable[[str], Any]]:
     """With our own functions."""
-    sys.path.insert(0, str(SUPPORT.parents[1]))
     from saltlite.config.load import load_minion
     from saltlite.context import MinionContext
     from saltlite.errors import CommandError, FunctionError

@@ -25,8 +25,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
-
 MALLORY, TRENT = 4242, 4343
 WORK = Path("/mnt/hostile")
 RACE_S = 3.0

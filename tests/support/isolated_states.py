@@ -17,11 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
-
-from isolated import COVER_HOMES, unshare  # noqa: E402
-
-PROGRAMS = Path(__file__).parents[1] / "cases/states/bin"
+from isolated import COVER_HOMES, unshare
+from repository import PROGRAMS
 
 SETUP = (
     """
@@ -88,7 +85,7 @@ def in_namespace(
         [*unshare(), "--uts", "sh", "-c", SETUP, "sh", str(work), *program],
         env={
             **os.environ,
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "PATH": f"{PROGRAMS / 'states'}:{os.environ['PATH']}",
             "FAKE_PYTHON": sys.executable,
         },
         input="".join(json.dumps(request) + "\n" for request in requests),
@@ -196,7 +193,7 @@ def main() -> None:
 
 
 def have_systemd() -> None:
-    """One that runs nothing: tests/cases/states/bin/systemctl."""
+    """One that runs nothing: tests/cases/programs/states/systemctl."""
     os.makedirs("/run/systemd", exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/run/systemd"], check=True)
     os.makedirs("/run/systemd/system")

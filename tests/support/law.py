@@ -29,11 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-PROJECT = Path(__file__).parents[2]
-sys.path[:0] = [str(PROJECT), str(Path(__file__).parent)]
-
-from declarations import FORMS, OTHER_KEY, Form, T  # noqa: E402
-from distributions import APT_LACKS, DISTRIBUTIONS, Distribution  # noqa: E402
+from declarations import FORMS, OTHER_KEY, Form, T
+from distributions import APT_LACKS, DISTRIBUTIONS, Distribution
+from repository import ROOT
 
 STEPS = 8
 """Declarations of one sequence."""
@@ -658,7 +656,7 @@ def held(seed: int, rounds: int, worlds: Sequence[str], work: Path) -> list[Any]
     from isolated_states import in_namespace
 
     argv = [sys.executable, __file__, "--seed", str(seed), "--rounds", str(rounds), *worlds]
-    return in_namespace(["sh", "-c", SETUP, "sh", str(PROJECT), *argv], [], work)
+    return in_namespace(["sh", "-c", SETUP, "sh", str(ROOT), *argv], [], work)
 
 
 def main() -> None:

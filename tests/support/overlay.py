@@ -7,8 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-SUPPORT = Path(__file__).parent
-PROGRAMS = SUPPORT.parent / "cases/states/bin"
+from repository import PROGRAMS, ROOT
 
 SETUP = """
 set -e
@@ -57,13 +56,13 @@ def run_in_overlay(
     unshare = [shutil.which("unshare") or "unshare", "-m", "-n", "-p", "-u", "--fork",
                "--kill-child"]  # fmt: skip
     python = Path(program)
-    seen = [SUPPORT.parents[1], python.parents[1], python.resolve().parents[1], *visible]
+    seen = [ROOT, python.parents[1], python.resolve().parents[1], *visible]
     places = sorted({str(one) for one in seen} - {"/usr"})
     kept = {"LC_ALL": "C.UTF-8", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     return subprocess.run(
         [*unshare, "sh", "-c", SETUP, "sh", str(work), " ".join(places), *argv],
-        env={**kept, "PATH": f"{PROGRAMS}:{path}"},
+        env={**kept, "PATH": f"{PROGRAMS / 'states'}:{path}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=None if verbose else subprocess.PIPE,

@@ -1,7 +1,7 @@
 """Replays recorded exchanges with salt-api against a server, and compares what comes back.
 
-The recordings are in tests/cases/api. ``RECORDED`` demands what real Salt answered; ``OURS`` what
-docs/api.md says where that is something else: tests/cases/api/differ/expected.json.
+The recordings are in tests/cases/data/api. ``RECORDED`` demands what real Salt answered; ``OURS``
+what docs/api.md says where that is something else: tests/cases/data/api/differ/expected.json.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from repository import DATA
 
-CASES = Path(__file__).parents[1] / "cases" / "api"
+CASES = DATA / "api"
 FILES = (
     "root", "login", "auth", "acl", "lowstate", "minions", "jobs", "run", "hook", "cors", "misc",
     "keys", "saltgui",

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parents[1] / "cases" / "schedule" / "times.json"
+from repository import DATA
+
+RECORDED = DATA / "schedule" / "times.json"
 
 START = "2026-11-18T11:58:00"  # a Wednesday
 MINUTES = {"range": {"start": "11:59am", "end": "12:02pm"}}

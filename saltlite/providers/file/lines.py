@@ -1,7 +1,7 @@
 """Edit one line of a text: pure. The rules, and their oddities, are those of ``file.line``.
 
 A line is matched by a part of it or by a regular expression that is searched in it.
-Source: observed on Salt 3006.30; tests/cases/file/lines.yaml.
+Source: observed on Salt 3006.30; tests/cases/data/file/lines.yaml.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import zmq
+from repository import DATA
 from tornado.netutil import bind_sockets
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
@@ -20,7 +21,7 @@ from saltlite.api.options import ServerOptions
 from saltlite.api.server import ApiServer
 from saltlite.transport.bus import Event
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/formatted_events/cases.json").read_text())
+CASES = json.loads((DATA / "formatted_events/cases.json").read_text())
 JID = "20260102030405000000"
 
 DIFFERENT: dict[tuple[str, int], Any] = {

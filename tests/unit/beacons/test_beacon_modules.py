@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import BeaconContext, MinionContext
@@ -377,7 +378,7 @@ def test_diskusage(monkeypatch: pytest.MonkeyPatch, limits: Any, told: list[str]
     assert found == [{"diskusage": 50.0, "mount": mount} for mount in told]
 
 
-CERTIFICATE = Path(__file__).parents[2] / "cases/beacons/certificate.pem"
+CERTIFICATE = DATA / "beacons/certificate.pem"
 
 
 @pytest.mark.parametrize(

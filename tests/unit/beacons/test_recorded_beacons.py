@@ -3,10 +3,10 @@
 import base64
 import grp
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from repository import DATA
 
 from cluster import eventually
 from saltlite.beacons import haproxy, pkg
@@ -19,7 +19,7 @@ from saltlite.loader.registry import with_functions
 from saltlite.providers.watch import shells
 from saltlite.providers.watch.journal import NOT_SIMPLE
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/beacons/functions.json").read_text())
+CASES = json.loads((DATA / "beacons/functions.json").read_text())
 
 VALID_HERE = {"no list": "a map is taken for a list"}
 """Configurations that real Salt refuses, and why they are right here. See docs/differences.md."""

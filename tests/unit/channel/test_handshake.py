@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from functools import cache
-from pathlib import Path
 
 import pytest
+from repository import VECTORS
 
 from saltlite.channel.handshake import (
     Accepted,
@@ -29,7 +29,6 @@ from saltlite.errors import (
 )
 from saltlite.transport.codec import pack, unpack
 
-VECTORS = Path(__file__).parents[2] / "wire" / "vectors"
 AES, SESSION = new_key_string(), new_key_string()
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from repository import VECTORS
 
 from saltlite.channel.payload import seal
 from saltlite.channel.publication import (
@@ -22,7 +21,6 @@ from saltlite.crypto.keys import load_private_key
 from saltlite.errors import CryptoError, WireError
 from saltlite.transport.codec import pack, unpack
 
-VECTORS = Path(__file__).parents[2] / "wire" / "vectors"
 MASTER, ROGUE = (load_private_key(VECTORS / f"{name}.pem") for name in ("master", "minion"))
 AES = new_key_string()
 JOB = {"fun": "test.ping", "arg": [], "tgt": "*", "jid": "1" * 20, "ret": "", "tgt_type": "glob"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tracemalloc
 from functools import cache
-from pathlib import Path
 
 import pytest
+from repository import VECTORS
 
 from saltlite.channel.master import (
     AUTH_LIMIT_BYTES,
@@ -29,7 +29,6 @@ from saltlite.errors import CryptoError, WireError
 from saltlite.master.shared import Proofs
 from saltlite.transport.codec import pack, unpack
 
-VECTORS = Path(__file__).parents[2] / "wire" / "vectors"
 SESSION = new_key_string()
 NONCE = "0123456789abcdef" * 2
 NOW = 1_700_000_000

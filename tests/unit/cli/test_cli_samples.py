@@ -1,17 +1,17 @@
 """The samples of docs/command-line.md against ``salt``, byte for byte
-(tests/cases/cli_samples.yaml).
+(tests/cases/data/cli_samples.yaml).
 """
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 import yaml
+from repository import DATA
 from standin import says
 
 from saltlite.cli import salt
 
-SAMPLES = yaml.safe_load((Path(__file__).parents[2] / "cases/cli_samples.yaml").read_text())
+SAMPLES = yaml.safe_load((DATA / "cli_samples.yaml").read_text())
 JID = "20260102030405000001"
 
 

@@ -1,7 +1,7 @@
 """Every option of docs/cli.md is there, with all its spellings, and does what it is for.
 
-The list is tests/cases/cli_options.yaml. What an option does is in one of the tables below, each a
-command line and what must come of it, or is tried in the file that :data:`ELSEWHERE` names.
+The list is tests/cases/data/cli_options.yaml. What an option does is in one of the tables below,
+each a command line and what must come of it, or is tried in the file that :data:`ELSEWHERE` names.
 """
 
 import base64
@@ -10,17 +10,16 @@ import json
 import re
 import time
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import yaml
+from repository import DATA, TESTS
 from standin import StandIn, pings, says
 
 from saltlite.cli import salt, salt_call, salt_cp, salt_key, salt_run
 from saltlite.crypto.keys import PublicKey
 
-HERE = Path(__file__).parent
-ROWS = yaml.safe_load((HERE.parents[1] / "cases/cli_options.yaml").read_text())["commands"]
+ROWS = yaml.safe_load((DATA / "cli_options.yaml").read_text())["commands"]
 OPTIONS = {
     command: [row.split() for group in groups for row in group] for command, groups in ROWS.items()
 }
@@ -48,7 +47,7 @@ def test_it_is_tried(command, spellings):
     if command in TABLES and any(_in(TABLES[command], spelling) for spelling in spellings):
         return
     names = ELSEWHERE[command]
-    text = "".join(path.read_text() for name in names for path in HERE.parents[1].rglob(name))
+    text = "".join(path.read_text() for name in names for path in TESTS.rglob(name))
     found = [one for one in spellings if re.search(rf"['\"\s]{re.escape(one)}['\"\s=]", text)]
     assert found, f"{command} {spellings} is in none of {names}"
 

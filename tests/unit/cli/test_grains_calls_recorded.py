@@ -1,6 +1,6 @@
 """grains.* through ``salt-call``, one after the other with one file: as recorded of Salt 3006.30.
 
-tests/cases/record_grains_calls says how. Values, exit codes, and every byte of the grains file.
+tests/cases/record/grains_calls says how. Values, exit codes, and every byte of the grains file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.cli import salt_call
 from saltlite.cli.show import Screen
@@ -22,7 +23,7 @@ from saltlite.grains import LazyGrains
 from saltlite.host import Host
 from saltlite.loader.registry import with_functions
 
-GROUPS = json.loads((Path(__file__).parents[2] / "cases/grains/calls.json").read_text())
+GROUPS = json.loads((DATA / "grains/calls.json").read_text())
 
 
 def answer(root: Path, line: str) -> tuple[int, Any]:

@@ -1,7 +1,7 @@
-"""Our ``salt-call --local`` against the answers of real Salt (tests/cases/record_salt_call).
+"""Our ``salt-call --local`` against the answers of real Salt (tests/cases/record/salt_call).
 
 Every command runs in this process with the recording's configuration. What must differ is named,
-with the reason, in tests/cases/salt_call/differences.json.
+with the reason, in tests/cases/data/salt_call/differences.json.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import json
 import logging
 import os
 import shlex
-from pathlib import Path
 
 import pytest
 from programs import need
+from repository import DATA
 
 from saltlite.cli import salt_call
 from saltlite.cli.show import Screen
@@ -25,7 +25,7 @@ from saltlite.grains import LazyGrains
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
-CASES = Path(__file__).parents[2] / "cases" / "salt_call"
+CASES = DATA / "salt_call"
 SETUP = json.loads((CASES / "setup.json").read_text())
 DIFFERENCES = json.loads((CASES / "differences.json").read_text())
 APART = {"setup.json", "differences.json"}

@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from repository import DATA
 
 from saltlite.config.load import load_master
 from saltlite.errors import ConfigError
 
-ROWS = json.loads((Path(__file__).parents[2] / "cases/broken_config.json").read_text())
+ROWS = json.loads((DATA / "broken_config.json").read_text())
 
 
 def refusal(config_dir: Path) -> ConfigError:

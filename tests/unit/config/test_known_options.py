@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from repository import DATA
 
 from saltlite.cli import salt_minion
 from saltlite.config import known, master, minion
@@ -16,8 +17,6 @@ from saltlite.config.known import OTHER_OPTIONS, WITHOUT_EFFECT, nearest, withou
 from saltlite.config.load import load_master
 from saltlite.config.schema import option_name, options
 from saltlite.loader import catalogue
-
-CASES = Path(__file__).parents[2] / "cases"
 
 
 def test_what_is_set_without_effect_is_named_once() -> None:
@@ -57,8 +56,8 @@ def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("role", ["master", "minion"])
 def test_every_option_of_salt_is_obeyed_or_named(role: str) -> None:
-    """tests/cases/salt_option_names.json: of config dumps of 3006.30 and 3008.5."""
-    recorded = json.loads((CASES / "salt_option_names.json").read_text())[role]
+    """tests/cases/data/salt_option_names.json: of config dumps of 3006.30 and 3008.5."""
+    recorded = json.loads((DATA / "salt_option_names.json").read_text())[role]
     sections = {"master": master.SECTIONS, "minion": minion.SECTIONS}[role]
     declared = {option_name(field) for section in sections.values() for field in options(section)}
     # a master's orchestrations obey these as a minion's states do (config/asminion.py)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from repository import DATA
 
 from saltlite.config import paths
 from saltlite.config.load import load_master, load_minion
@@ -108,7 +109,7 @@ def test_later_wins(tmp_path):
 
 def test_includes_join_as_in_real_salt(tmp_path):
     """Recorded with ``salt --config-dump`` of 3006.30 and 3008.5."""
-    case = json.loads((Path(__file__).parents[2] / "cases/includes.json").read_text())
+    case = json.loads((DATA / "includes.json").read_text())
     for name, text in case["files"].items():
         write(tmp_path / name, text)
     opts = flat_opts(master(tmp_path))
@@ -226,7 +227,7 @@ def test_return_is_an_option_though_python_has_the_word(tmp_path):
 
 def test_rooted_paths_are_where_real_salt_has_them(tmp_path):
     """Recorded with ``salt --config-dump`` of 3006.30 and 3008.5; ROOT stands for root_dir."""
-    case = json.loads((Path(__file__).parents[2] / "cases/root_dir.json").read_text())
+    case = json.loads((DATA / "root_dir.json").read_text())
     for row in case["rows"]:
         text = row["text"].replace("ROOT", str(tmp_path / "r"))
         write(tmp_path / "master", text)

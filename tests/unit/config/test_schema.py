@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from repository import DATA
 
 from saltlite.config import master, minion
 from saltlite.config.load import load_master, load_minion
@@ -148,10 +147,10 @@ def test_a_config_does_not_show_its_secrets():
 
 
 def test_defaults_are_those_of_real_salt():
-    """Recorded: tests/cases/salt_defaults.json. Knowing departures are listed here."""
+    """Recorded: tests/cases/data/salt_defaults.json. Knowing departures are listed here."""
     import json
 
-    cases = json.loads((Path(__file__).parents[2] / "cases/salt_defaults.json").read_text())
+    cases = json.loads((DATA / "salt_defaults.json").read_text())
     departures = {
         "minion": {"sign_pub_messages", "zmq_monitor", "utils_dirs", "log_fmt_logfile"},
         "master": {"log_fmt_logfile"},

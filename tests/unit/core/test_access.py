@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.core.access import (
     Call,
@@ -21,7 +21,7 @@ from saltlite.core.access import (
 from saltlite.core.targets import MinionFacts, Target, find_expected
 from saltlite.master.acl import read_call, split_calls
 
-CASES = json.loads((Path(__file__).parents[2] / "cases" / "access" / "rows.json").read_text())
+CASES = json.loads((DATA / "access" / "rows.json").read_text())
 FACTS = [
     MinionFacts(minion, grains={"id": minion, **grains}, pillar={})
     for minion, grains in CASES["minions"].items()

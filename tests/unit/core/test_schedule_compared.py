@@ -1,6 +1,6 @@
 """When jobs run, beside real Salt: the same entries, the same clock, the same seconds.
 
-Recorded by ``tests/cases/record_schedule_times`` on Salt 3006.30. What is another answer on purpose
+Recorded by ``tests/cases/record/schedule_times`` on Salt 3006.30. What is another answer on purpose
 stands in ``schedule/times_that_differ.yaml``: why, and the seconds at which ours runs.
 """
 

@@ -1,14 +1,14 @@
-"""Who is meant: every row of tests/cases/targets.json, and what must hold of any target."""
+"""Who is meant: every row of tests/cases/data/targets.json, and what must hold of any target."""
 
 from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from repository import DATA
 
 from saltlite.core.targets import (
     Expected,
@@ -23,9 +23,9 @@ from saltlite.core.targets import (
 )
 from saltlite.errors import TargetError
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/targets.json").read_text())
+CASES = json.loads((DATA / "targets.json").read_text())
 GROUPS = CASES["nodegroups"]
-DATA = CASES["data"]
+MATCHED = CASES["data"]
 
 WEB1 = MinionFacts(
     "web1",
@@ -37,8 +37,8 @@ DB1 = MinionFacts(
 )
 RECORDED = MinionFacts(
     "web1",
-    {**DATA, "os": "Debian", "ipv4": ["127.0.0.1", "192.0.2.2"], "ipv6": ["::1", "fd00::2"]},
-    DATA,
+    {**MATCHED, "os": "Debian", "ipv4": ["127.0.0.1", "192.0.2.2"], "ipv6": ["::1", "fd00::2"]},
+    MATCHED,
 )
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from repository import VECTORS
 
 from saltlite.crypto import keys
 from saltlite.crypto.keys import PrivateKey, PublicKey, load_private_key, normalise_pem, same_pem
 from saltlite.errors import CryptoError
-
-VECTORS = Path(__file__).parents[2] / "wire" / "vectors"
 
 
 @cache

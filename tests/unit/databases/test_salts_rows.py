@@ -1,17 +1,17 @@
 """Rows and keys of real Salt 3006.30: ours are the same, and are read as Salt reads its own.
 
-Recorded by tests/cases/record_returners; Salt read what ours wrote as what it had written itself.
+Recorded by tests/cases/record/returners; Salt read what ours wrote as what it had written itself.
 """
 
 import json
 import shutil
-from pathlib import Path
 
 import databases
 import pytest
 import returner_calls
+from repository import DATA
 
-CASES = Path(__file__).parents[2] / "cases" / "returners"
+CASES = DATA / "returners"
 CALLS = json.loads((CASES / "calls.json").read_text())
 PROGRAMS = {"mysql": "mariadbd", "redis": "redis-server"}
 DRIVERS = {"mysql": "pymysql", "redis": "redis"}

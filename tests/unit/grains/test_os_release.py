@@ -1,19 +1,19 @@
-"""Every os-release file against what real Salt makes of it (tests/cases/record_os_grains)."""
+"""Every os-release file against what real Salt makes of it (tests/cases/record/os_grains)."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from repository import DATA
 
 from saltlite.grains import os_release
 from saltlite.host import Completed, Host
 
-CASES = Path(__file__).parents[2] / "cases" / "grains"
+CASES = DATA / "grains"
 RECORDED = json.loads((CASES / "os.json").read_text())
 RECORDED_ETC = json.loads((CASES / "etc.json").read_text())
-"""Of directories with os-release and lsb-release (tests/cases/record_lsb_grains)."""
+"""Of directories with os-release and lsb-release (tests/cases/record/lsb_grains)."""
 
 NOT_OURS = {"lsb_distrib_description"}  # only lsb-release has one; grains.item shows it empty
 

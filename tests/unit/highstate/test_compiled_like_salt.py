@@ -1,4 +1,4 @@
-"""Trees of states compile to what real Salt makes of them (tests/cases/highstate)."""
+"""Trees of states compile to what real Salt makes of them (tests/cases/data/highstate)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -21,7 +22,7 @@ from saltlite.highstate.graph import order
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
-CASES = Path(__file__).parents[2] / "cases" / "highstate"
+CASES = DATA / "highstate"
 GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 PILLAR = {"tier": "front", "apps": {"x": {"port": 80}}}
 DEFAULT: list[list[Any]] = [["show_sls", "a"], ["show_low_sls", "a"], ["show_lowstate"]]

@@ -1,6 +1,7 @@
-"""Runs of states, against what real Salt 3006.30 made of the same files (tests/cases/states/run).
+"""Runs of states, against what real Salt 3006.30 made of the same files.
 
-Left out of the answers: times, numbers of runs and processes. The order is in them.
+They are in tests/cases/data/states/run. Left out of the answers: times, numbers of runs and
+processes. The order is in them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -20,7 +22,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import as_plain
 
-CASES = Path(__file__).parents[2] / "cases" / "states" / "run"
+CASES = DATA / "states" / "run"
 NAMES = sorted(path.stem for path in CASES.glob("*.json"))
 
 

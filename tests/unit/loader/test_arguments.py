@@ -1,4 +1,4 @@
-"""Every row of tests/cases/arguments.json, as real Salt parses it."""
+"""Every row of tests/cases/data/arguments.json, as real Salt parses it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from repository import DATA
 
 from saltlite.loader.arguments import (
     parse_argument,
@@ -19,7 +19,7 @@ from saltlite.loader.arguments import (
     split_keyword,
 )
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/arguments.json").read_text())
+CASES = json.loads((DATA / "arguments.json").read_text())
 
 
 @pytest.mark.parametrize("row", CASES["values"], ids=lambda row: repr(row["text"]))

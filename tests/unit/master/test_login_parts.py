@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import zmq
+from repository import DATA
 
 from saltlite.config.master import AccessOptions, MasterConfig, PathOptions
 from saltlite.core.access import Call, allows_all
@@ -373,7 +374,7 @@ def test_another_module_says_what_a_login_may(tmp_path: Path) -> None:
         assert whole(source, "x") is None
 
 
-RECORDED = json.loads((Path(__file__).parents[2] / "cases" / "access" / "logins.json").read_text())
+RECORDED = json.loads((DATA / "access" / "logins.json").read_text())
 
 
 @pytest.mark.parametrize("source", ["", "house", "auto", "nosuch"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from pathlib import Path
 
 import isolated
 import pytest
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -18,7 +18,7 @@ from saltlite.loader.registry import Registry
 from saltlite.providers.accounts import busybox, files, hashes, provider
 from saltlite.providers.accounts.plans import NewGroup, NewUser
 
-CASES = Path(__file__).parents[2] / "cases/accounts"
+CASES = DATA / "accounts"
 
 
 class Recorded(Host):

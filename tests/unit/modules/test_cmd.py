@@ -1,4 +1,4 @@
-"""What the recorded commands (tests/cases/salt_call) do not show: secrets, injection, guards."""
+"""What recorded commands (tests/cases/data/salt_call) do not show: secrets, injection, guards."""
 
 from __future__ import annotations
 

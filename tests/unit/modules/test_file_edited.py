@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -21,7 +21,7 @@ from saltlite.providers.file.blocks import Block
 from saltlite.providers.file.blocks import replace_blocks as block_replaced
 from saltlite.providers.file.lines import Edit, edit_lines
 
-CASES = Path(__file__).parents[2] / "cases/file"
+CASES = DATA / "file"
 CALLS = {
     "lines": editing.line,
     "blocks": editing.blockreplace,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -18,7 +19,7 @@ from saltlite.host import Completed, Host
 from saltlite.modules.file import content, labels, looking, making, moving, names, ownership, sums
 from saltlite.providers.file import attributes, hashes, owners
 
-CASES = Path(__file__).parents[2] / "cases/file"
+CASES = DATA / "file"
 USER = pwd.getpwuid(os.geteuid()).pw_name
 GROUP = grp.getgrgid(os.getegid()).gr_name
 ROOT = os.geteuid() == 0

@@ -1,4 +1,4 @@
-"""git on repositories made here. What real Salt answers is in tests/cases/differential."""
+"""git on repositories made here. What real Salt answers is in tests/cases/data/differential."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import isolated
 import pytest
+from repository import DATA, PROGRAMS
 
-CASES = Path(__file__).parents[2] / "cases"
 NEEDS = {
     "cron": [],
     "fstab": ["mount", "umount"],
@@ -30,10 +30,10 @@ def test_as_real_salt_does(kind, tmp_path):
     for need in NEEDS[kind]:
         if not (Path(need).exists() if need.startswith("/") else shutil.which(need)):
             pytest.skip(f"needs {need}")
-    recorded = json.loads((CASES / kind / "calls.json").read_text())
-    programs = CASES / kind / "bin"
+    recorded = json.loads((DATA / kind / "calls.json").read_text())
+    programs = PROGRAMS / kind
     found = isolated.answers(
-        [call for call, _ in recorded], CASES / kind / "etc", tmp_path, programs=programs
+        [call for call, _ in recorded], DATA / kind / "etc", tmp_path, programs=programs
     )
     wrong = [
         (call, expected, answer)

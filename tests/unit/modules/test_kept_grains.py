@@ -1,6 +1,6 @@
 """grains.set and its kin: the file beside the configuration, which must never be lost.
 
-What each answers is compared with real Salt in tests/cases/differential/render.yaml.
+What each answers is compared with real Salt in tests/cases/data/differential/render.yaml.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Functions answer what real Salt 3006.30 answered (tests/cases/calls, made by record_calls)."""
+"""Functions answer what real Salt 3006.30 answered.
+
+The cases are in tests/cases/data/calls, recorded by ``tests/cases/record/calls``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -15,7 +19,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import as_plain
 
-CASES = Path(__file__).parents[2] / "cases" / "calls"
+CASES = DATA / "calls"
 
 
 def cases() -> list[Any]:

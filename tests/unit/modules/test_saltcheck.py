@@ -1,5 +1,6 @@
-"""``saltcheck`` answers what real Salt 3006.30 answered (tests/cases/saltcheck, record_saltcheck).
+"""``saltcheck`` answers what real Salt 3006.30 answered.
 
+The cases are in tests/cases/data/saltcheck, recorded by ``tests/cases/record/saltcheck``.
 Where Salt's call ends with an exception, the test has failed here, with a sentence.
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -18,7 +20,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import as_plain
 
-CASES = Path(__file__).parents[2] / "cases" / "saltcheck"
+CASES = DATA / "saltcheck"
 PING = {"module_and_function": "test.ping"}
 DEPARTING = ("badsls", "setup")
 """States whose tests Salt does not run, or whose failure it does not see."""

@@ -1,6 +1,6 @@
 """Schedules are changed, listed and declared as with real Salt: the same answers, the same file.
 
-Recorded by ``tests/cases/record_schedule`` on Salt 3006.30, where a minion and a master run (3008.5
+Recorded by ``tests/cases/record/schedule`` on Salt 3006.30, where a minion and a master run (3008.5
 answers alike, but for defaults that it notes in entries by itself). Here the functions meet the
 scheduler without either. ``ours`` at a step says where ours is another answer on purpose, ``why``
 for what reason.
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -26,7 +27,7 @@ from saltlite.minion.job import run_function
 from saltlite.minion.schedule import Scheduler
 from saltlite.transport.bus import Event
 
-CASES = Path(__file__).parents[2] / "cases" / "schedule"
+CASES = DATA / "schedule"
 SCENARIOS = yaml.safe_load((CASES / "scenarios.yaml").read_text())
 NOON = datetime.fromisoformat("2026-11-18T12:00:00")
 RECORDED = json.loads((CASES / "recorded.json").read_text())

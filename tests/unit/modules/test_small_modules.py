@@ -1,6 +1,6 @@
 """environ, hashutil, random, data, key, sdb, jinja, slsutil: what recorded commands do not show.
 
-Their answers are compared with real Salt's in tests/cases/differential/render.yaml.
+Their answers are compared with real Salt's in tests/cases/data/differential/render.yaml.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -16,8 +17,8 @@ from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
-DOCUMENTS = json.loads((Path(__file__).parents[2] / "cases/x509_documents.json").read_text())
-RECORDED = yaml.safe_load((Path(__file__).parents[2] / "cases/x509_read.yaml").read_text())
+DOCUMENTS = json.loads((DATA / "x509_documents.json").read_text())
+RECORDED = yaml.safe_load((DATA / "x509_read.yaml").read_text())
 
 Call = Callable[..., Any]
 
@@ -37,7 +38,7 @@ def test_what_is_read_is_told_as_by_salt(call: Call, function: str, what: str) -
 
 
 def test_each_document_of_salt_is_told_as_by_salt(call: Call) -> None:
-    """One with each extension, encoding and kind of key, as ``record_x509`` had Salt tell them."""
+    """One with each extension, encoding and kind of key, as ``record/x509`` had Salt tell them."""
     assert len(DOCUMENTS) >= 60
     wrong = [
         f"{found}\n{document['told']}"

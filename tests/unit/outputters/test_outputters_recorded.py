@@ -7,16 +7,16 @@ highstate outputter drops a part.
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+from repository import DATA
 
 from saltlite.core.output_options import OutputOptions
 from saltlite.core.terminal import is_safe
 from saltlite.loader.catalogue import OUTPUTTERS
 from saltlite.loader.outputters import render
 
-CASES = Path(__file__).parents[2] / "cases" / "output"
+CASES = DATA / "output"
 OWN_COLOURS = re.compile(r"\x1b\[0;(\d;)?\d{0,2}m")
 FILES = sorted(path.stem for path in CASES.glob("*.json"))
 

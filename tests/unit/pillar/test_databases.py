@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.host import Host
 from saltlite.pillar import external
 
-CASES = Path(__file__).parents[2] / "cases" / "pillar"
+CASES = DATA / "pillar"
 SCHEMA = (CASES / "sql.sql").read_text()
 DEADLINE_S = 20.0
 NOBODY = 65534

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.load import load_master, load_minion
 from saltlite.config.master import MasterConfig
@@ -23,7 +24,7 @@ from saltlite.master.minioncache import PILLAR
 from saltlite.pillar.context import compile_for_minion, compile_masterless
 from saltlite.pillar.request import pillar_load
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/pillar/extra_minion_data.json").read_text())
+CASES = json.loads((DATA / "pillar/extra_minion_data.json").read_text())
 SEEN = ("id", "minion_id", "file_roots", "pillar_roots", "file_client", "custom", "__role")
 SOURCES = {
     "two": "minion_id, pillar, extra_minion_data='DEFAULT'): return {'two': extra_minion_data}",

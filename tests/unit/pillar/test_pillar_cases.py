@@ -1,4 +1,4 @@
-"""Trees of pillar give what real Salt makes of them (tests/cases/pillar/compiled.yaml)."""
+"""Trees of pillar give what real Salt makes of them (tests/cases/data/pillar/compiled.yaml)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -16,7 +17,7 @@ from saltlite.loader.registry import Registry
 from saltlite.pillar.context import compile_masterless
 from saltlite.pillar.lazy import LazyPillar
 
-CASES = Path(__file__).parents[2] / "cases" / "pillar" / "compiled.yaml"
+CASES = DATA / "pillar" / "compiled.yaml"
 GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 
 

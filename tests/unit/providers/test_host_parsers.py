@@ -1,17 +1,17 @@
-"""Text of commands and system files to values, case by case from tests/cases/host_parsers."""
+"""Text of commands and system files to values, case by case from tests/cases/data/host_parsers."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
 from ip_addr import links_of
+from repository import DATA
 
-CASES = Path(__file__).parents[2] / "cases/host_parsers"
+CASES = DATA / "host_parsers"
 ALL = [
     pytest.param(case, id=f"{case['parser']}-{case['case']}")
     for path in sorted(CASES.glob("*.yaml"))

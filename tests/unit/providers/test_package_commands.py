@@ -1,13 +1,13 @@
-"""Facts and a wish in, commands out: tests/cases/pkg/commands.yaml through a recorded host."""
+"""Facts and a wish in, commands out: tests/cases/data/pkg/commands.yaml through a recorded host."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
@@ -15,7 +15,7 @@ from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed
 from saltlite.loader.registry import Registry
 
-CASES = Path(__file__).parents[2] / "cases" / "pkg" / "commands.yaml"
+CASES = DATA / "pkg" / "commands.yaml"
 ASKING = (
     "dpkg-query", "dpkg --get-selections", "dpkg --print-architecture", "rpm -q", "apt-cache",
     "pacman -Q", "apk info",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.minion.job import as_plain
 
-CASES = Path(__file__).parents[2] / "cases"
 KINDS = ("pkg", "service", "git")
 
 
@@ -19,7 +18,7 @@ def _cases() -> list[Any]:
     return [
         pytest.param(kind, case, id=f"{kind}-{path.stem}-{number}-{case['parser']}")
         for kind in KINDS
-        for path in sorted((CASES / kind).glob("*.yaml"))
+        for path in sorted((DATA / kind).glob("*.yaml"))
         if path.name != "commands.yaml"
         for number, case in enumerate(yaml.safe_load(path.read_text()))
     ]

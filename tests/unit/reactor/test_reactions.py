@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import DATA
 
 from saltlite.config.yaml import load
 from saltlite.reactor.arguments import lay_out
 from saltlite.reactor.guard import PAUSE_S, RUNS_PER_S, LoopGuard
 from saltlite.reactor.reactions import RIGHT_FORM, compile_reactions
 
-VECTORS: dict[str, Any] = json.loads(
-    (Path(__file__).parents[2] / "cases" / "reactor" / "vectors.json").read_text()
-)
+VECTORS: dict[str, Any] = json.loads((DATA / "reactor" / "vectors.json").read_text())
 
 
 def compiled(*texts: str, masterless: bool = False) -> Any:

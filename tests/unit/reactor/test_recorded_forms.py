@@ -1,10 +1,10 @@
 """Every form of a reaction: the calls that real Salt's reactor makes of it, and ours."""
 
 import json
-from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from repository import DATA
 
 from saltlite.client.runner import RUNNER, WHEEL
 from saltlite.config.master import MasterConfig
@@ -16,7 +16,7 @@ from saltlite.reactor.arguments import lay_out
 from saltlite.reactor.reactions import compile_reactions
 from saltlite.reactor.render import ReactionRenderer
 
-CASES = json.loads((Path(__file__).parents[2] / "cases/reactor/forms.json").read_text())
+CASES = json.loads((DATA / "reactor/forms.json").read_text())
 
 LETTERS = "a text is a list of its letters, and a number an error"
 NULLS = "plain values are names of arguments without a value"
@@ -48,7 +48,7 @@ DIFFERENT = {
 }
 """What real Salt does with forms of which we make another call. See docs/differences.md."""
 
-OURS = json.loads((Path(__file__).parents[2] / "cases/reactor/forms_here.json").read_text())
+OURS = json.loads((DATA / "reactor/forms_here.json").read_text())
 
 
 def calls_of(case, folder):

@@ -5,9 +5,8 @@ What it renders to was compared with ``state.show_sls`` of Salt 3006.30.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from repository import DATA
 
 from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -15,7 +14,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.templates.pipe import TemplateSource, render
 
-TREE = Path(__file__).parents[2] / "cases" / "jinja" / "states"
+TREE = DATA / "jinja" / "states"
 
 
 def rendered(tmp_path, os_family, pillar):

@@ -1,4 +1,7 @@
-"""What the renderer pyobjects refuses; what it accepts is compared with Salt in cases/highstate."""
+"""What the renderer pyobjects refuses.
+
+What it accepts is compared with Salt in tests/cases/data/highstate.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""What real Salt made of each template, tests/cases/jinja: ours is to be the same."""
+"""What real Salt made of each template, tests/cases/data/jinja: ours is to be the same."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -14,7 +13,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.templates.template import render_template
 
-CASES = Path(__file__).parents[2] / "cases" / "jinja"
+CASES = DATA / "jinja"
 PILLAR = {"a": {"b": {"c": 1}}, "lst": ["x", "y"], "name": "web"}
 
 

@@ -1,4 +1,7 @@
-"""What the renderer stateconf refuses; what it accepts is compared with Salt in cases/highstate."""
+"""What the renderer stateconf refuses.
+
+What it accepts is compared with Salt in tests/cases/data/highstate.
+"""
 
 from __future__ import annotations
 

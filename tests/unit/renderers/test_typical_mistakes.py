@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.load import load_master, load_minion
 from saltlite.context import MinionContext
@@ -15,7 +16,7 @@ from saltlite.loader.registry import Registry
 from saltlite.pillar.context import check_for_minion, compile_for_minion
 from saltlite.templates.pipe import TemplateSource, render
 
-MISTAKES = yaml.safe_load((Path(__file__).parents[2] / "cases/mistakes/renderers.yaml").read_text())
+MISTAKES = yaml.safe_load((DATA / "mistakes/renderers.yaml").read_text())
 GRAINS = {"id": "m1", "os": "Debian", "os_family": "Debian"}
 
 

@@ -1,6 +1,6 @@
 """Trees of states, applied in an overlay of the root, against what real Salt 3006.30 made of them.
 
-Recorded by tests/cases/record_applied_trees. Where ours differs on purpose (docs/differences.md),
+Recorded by tests/cases/record/applied_trees. Where ours differs on purpose (docs/differences.md),
 ``departures.yaml`` beside the records says how.
 """
 
@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-
-SUPPORT = Path(__file__).parents[2] / "support"
-sys.path.insert(0, str(SUPPORT))
-
-from applied_trees import RUNS, TREES, applied, names  # noqa: E402
-from isolated import unshare  # noqa: E402
-from programs import need  # noqa: E402
+from applied_trees import RUNS, TREES, applied, names
+from isolated import unshare
+from programs import need
 
 DEPARTURES = yaml.safe_load((TREES / "departures.yaml").read_text())
 

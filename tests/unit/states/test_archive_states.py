@@ -1,4 +1,7 @@
-"""Archives that are unpacked, beside what Salt 3006.30 answered (cases/states/archive.yaml)."""
+"""Archives that are unpacked, beside what Salt 3006.30 answered.
+
+The cases are in tests/cases/data/states/archive.yaml.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,13 @@ import base64
 import hashlib
 import os
 import shutil
-import sys
 import tarfile
 import zipfile
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 import yaml
-
-from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
-from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Verdict, realise
-from saltlite.host import Host
-from saltlite.loader.registry import Registry
-from saltlite.states import archive
-
-TESTS = Path(__file__).parents[2]
-sys.path.insert(0, str(TESTS / "support"))
-
-from file_state_cases import (  # noqa: E402
+from file_state_cases import (
     BETWEEN,
     CACHE,
     RUNS,
@@ -38,8 +27,17 @@ from file_state_cases import (  # noqa: E402
     prepare,
     served,
 )  # fmt: skip
+from repository import DATA
 
-RECORDED = TESTS / "cases/states"
+from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.resource import Verdict, realise
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+from saltlite.states import archive
+
+RECORDED = DATA / "states"
 WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
 CASES = yaml.load((RECORDED / "archive.yaml").read_text(), yaml.CSafeLoader)
 EXTRACTED = "salt://x.tar.gz extracted to {}, due to absence of one or more files/dirs"

@@ -1,6 +1,6 @@
 """States of databases do what real Salt's do, with servers of their own.
 
-Recorded by ``tests/cases/record_database_states``. A test run foretells the changes of the real
+Recorded by ``tests/cases/record/database_states``. A test run foretells the changes of the real
 one, where Salt's tells none; a failure gives the server's reason behind Salt's words.
 """
 
@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import databases
 import pytest
 import yaml
-
-TESTS = Path(__file__).parents[2]
-sys.path.insert(0, str(TESTS / "support"))
-
-import databases  # noqa: E402
-from isolated_states import ours  # noqa: E402
-from state_cases import RUNS, answered, requests  # noqa: E402
+from isolated_states import ours
+from repository import DATA
+from state_cases import RUNS, answered, requests
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +116,7 @@ def test_a_server_that_is_away_is_no_absence(tmp_path: Path) -> None:
 
 def differences(kind: str, server: str, tmp_path: Path) -> list[str]:
     """What is not as recorded, a line each."""
-    recorded = yaml.safe_load((TESTS / "cases/states" / f"{kind}.yaml").read_text())
+    recorded = yaml.safe_load((DATA / "states" / f"{kind}.yaml").read_text())
     asked = [request for case in recorded for request in requests(case)]
     said = ours(json.loads(json.dumps(asked).replace("@SERVER", server)), tmp_path)
     return [

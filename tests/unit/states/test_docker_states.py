@@ -11,6 +11,7 @@ import pytest
 import yaml
 from docker_cases import answer_of, plain_answer
 from fake_docker import Engine, Refused, serve
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -120,7 +121,7 @@ def test_containers(ctx: MinionContext, engine: Engine) -> None:
     assert engine.containers == {}
 
 
-RECORDED = yaml.safe_load((TESTS / "cases/docker/states.yaml").read_text())
+RECORDED = yaml.safe_load((DATA / "docker/states.yaml").read_text())
 
 
 @pytest.mark.parametrize("scenario", RECORDED, ids=[each["name"] for each in RECORDED])

@@ -1,28 +1,24 @@
 """Each argument of a state's function, once: the results, changes and files of real Salt 3006.30.
 
-The cases are in tests/cases/states/each_argument_*.yaml, recorded by ``tests/cases/record_states``:
-a base declaration, and the same with one more argument. What ours does otherwise on purpose is in
-docs/differences.md and has no case here.
+The cases are in tests/cases/data/states/each_argument_*.yaml, recorded by
+``tests/cases/record/states``: a base declaration, and the same with one more argument. What ours
+does otherwise on purpose is in docs/differences.md and has no case here.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from isolated import need_packet_filter
+from isolated_states import ours
+from programs import need
+from repository import DATA
+from state_cases import answered, requests
 
-TESTS = Path(__file__).parents[2]
-sys.path.insert(0, str(TESTS / "support"))
-
-from isolated import need_packet_filter  # noqa: E402
-from isolated_states import ours  # noqa: E402
-from programs import need  # noqa: E402
-from state_cases import answered, requests  # noqa: E402
-
-FILES = sorted((TESTS / "cases/states").glob("each_argument_*.yaml"))
+FILES = sorted((DATA / "states").glob("each_argument_*.yaml"))
 PROGRAMS = {
     "acl": ("setfacl", "getfacl"),
     "alternatives": ("update-alternatives",),

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import os
 import pwd
-import sys
 import time
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 import yaml
-
-from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
-from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Verdict, realise
-from saltlite.host import Host
-from saltlite.loader.registry import Registry
-from saltlite.loader.states import resolve
-
-TESTS = Path(__file__).parents[2]
-sys.path.insert(0, str(TESTS / "support"))
-
-from file_state_cases import (  # noqa: E402
+from file_state_cases import (
     CACHE,
     FAULT,
     RUNS,
@@ -35,9 +21,18 @@ from file_state_cases import (  # noqa: E402
     prepare,
     served,
 )  # fmt: skip
-from programs import need  # noqa: E402
+from programs import need
+from repository import DATA
 
-RECORDED = TESTS / "cases/states"
+from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
+from saltlite.context import MinionContext
+from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.resource import Verdict, realise
+from saltlite.host import Host
+from saltlite.loader.registry import Registry
+from saltlite.loader.states import resolve
+
+RECORDED = DATA / "states"
 WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
 ROOT = os.geteuid() == 0
 
@@ -359,7 +354,7 @@ def test_what_is_no_file_is_not_there_without_create(ctx, tmp_path):
     )
 
 
-DATA = (  # what real Salt writes
+SERIALIZED = (  # what real Salt writes
     ({"dataset": {"é": "ü"}}, '"\\xE9": "\\xFC"\n'),
     ({"dataset": {"é": "ü"}, "serializer_opts": [{"allow_unicode": True}]}, "é: ü\n"),
     ({"dataset": {"a": 1}, "serializer_opts": [{"explicit_start": True}]}, "---\na: 1\n"),
@@ -367,7 +362,7 @@ DATA = (  # what real Salt writes
 )
 
 
-@pytest.mark.parametrize(("args", "text"), DATA)
+@pytest.mark.parametrize(("args", "text"), SERIALIZED)
 def test_data_is_written_as_salt_writes_it(ctx, tmp_path, args, text):
     call = resolve("file.serialize", ctx).call
     assert realise(call(name=str(tmp_path / "f"), **args), ctx, test=False).result

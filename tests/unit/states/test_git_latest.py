@@ -1,7 +1,7 @@
 """``git.latest`` as real Salt 3006.30 did it: the answer, and what each branch is and tracks.
 
-tests/cases/git/latest.json, by record_git_latest. ``ours`` is what ours does where it departs from
-Salt on purpose (docs/differences.md).
+tests/cases/data/git/latest.json, by record/git_latest. ``ours`` is what ours does where it departs
+from Salt on purpose (docs/differences.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from git_places import left, make_upstream, prepare
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -21,7 +22,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
-CASES = json.loads((Path(__file__).parents[2] / "cases" / "git" / "latest.json").read_text())
+CASES = json.loads((DATA / "git" / "latest.json").read_text())
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from git_places import make_upstream, prepare
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -17,7 +18,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
-CASES = Path(__file__).parents[2] / "cases" / "states" / "git.yaml"
+CASES = DATA / "states" / "git.yaml"
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 

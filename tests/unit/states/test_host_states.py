@@ -1,6 +1,6 @@
 """States of the host do what real Salt's do: the same results, changes and files.
 
-Recorded by ``tests/cases/record_states``. A test run foretells the changes of the real one, where
+Recorded by ``tests/cases/record/states``. A test run foretells the changes of the real one, where
 Salt's tells none; ``ours`` beside a record says where ours is another one on purpose.
 """
 
@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-
-TESTS = Path(__file__).parents[2]
-sys.path.insert(0, str(TESTS / "support"))
-
-from isolated import need_packet_filter, unshare  # noqa: E402
-from isolated_states import ours  # noqa: E402
-from programs import need  # noqa: E402
-from state_cases import answered, requests  # noqa: E402
+from isolated import need_packet_filter, unshare
+from isolated_states import ours
+from programs import need
+from repository import DATA
+from state_cases import answered, requests
 
 KINDS = (
     "alias",
@@ -63,7 +59,7 @@ PROGRAMS = {"ssh_known_hosts": ("ssh-keygen", "ssh-keyscan")}
 
 
 def cases(kind: str) -> list[dict[str, Any]]:
-    return yaml.load((TESTS / "cases/states" / f"{kind}.yaml").read_text(), yaml.CSafeLoader)
+    return yaml.load((DATA / "states" / f"{kind}.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("kind", KINDS)

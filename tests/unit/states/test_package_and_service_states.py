@@ -1,19 +1,19 @@
 """States of packages, services and alternatives against a small machine.
 
-The cases are in tests/cases/states/{alternatives,pkg,service}.yaml. Each answer is Salt's to the
-same declaration; and each declaration obeys the law: a test run does nothing and tells what the
+The cases are in tests/cases/data/states/{alternatives,pkg,service}.yaml. Each answer is Salt's to
+the same declaration; and each declaration obeys the law: a test run does nothing and tells what the
 real run then reports, and a second run has nothing to report.
 """
 
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from package_machine import Machine, make
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.errors import SaltliteError
@@ -21,7 +21,7 @@ from saltlite.highstate.resource import Verdict, realise
 from saltlite.loader.states import resolve
 from saltlite.providers.service.systemd import BOOTED
 
-CASES = Path(__file__).parents[2] / "cases" / "states"
+CASES = DATA / "states"
 
 
 def run(machine: Machine, case: dict[str, Any], *, test: bool) -> Verdict:

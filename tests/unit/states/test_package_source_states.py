@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
@@ -16,7 +17,7 @@ from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 from saltlite.providers.pkg import apt_repos
 
-CASES = Path(__file__).parents[2] / "cases" / "states" / "pkgrepo.yaml"
+CASES = DATA / "states" / "pkgrepo.yaml"
 REPO = "deb http://h.example/d sid main"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import PROGRAMS
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -18,7 +19,7 @@ from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 from saltlite.providers.rabbitmq import table, tags_of
 
-FAKE = Path(__file__).parents[2] / "support" / "fake_rabbit.py"
+FAKE = PROGRAMS / "rabbitmq.py"
 RIGHTS = {"/": [".*", "a.*", ".*"]}
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from cryptography import x509
+from repository import DATA
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -27,7 +28,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
-STATES = Path(__file__).parents[2] / "cases" / "states"
+STATES = DATA / "states"
 CASES = STATES / "x509.yaml"
 ARGUMENTS = json.loads((STATES / "x509_arguments.json").read_text())
 SERIAL = re.compile(r"(?:[0-9A-F]{2}:){15,}[0-9A-F]{2}")
