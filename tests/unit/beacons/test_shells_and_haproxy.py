@@ -177,8 +177,7 @@ def test_what_another_traces_is_tried_again_a_minute_later(shell):
 
 
 KILLED = """
-    import os, signal, sys
-    sys.path[:0] = {path!r}
+    import os, signal
     from test_shells_and_haproxy import Only, context, until_traced
     from saltlite.minion.process import JobHost
     from types import SimpleNamespace
@@ -199,10 +198,14 @@ KILLED = """
 
 @needs_strace
 def test_no_tracer_outlives_a_process_that_is_killed(shell):
-    path = [os.path.dirname(__file__), *sys.path]
-    code = textwrap.dedent(KILLED).format(path=path, pid=shell.pid)
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    code = textwrap.dedent(KILLED).format(pid=shell.pid)
     done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     assert done.returncode == -signal.SIGKILL
     tracer = int(done.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses as standard
+import os
 import pickle
 import re
 import subprocess
@@ -277,7 +278,8 @@ def test_a_class_is_made_without_pythons_module() -> None:
         "print({'dataclasses', 'typing', 're', 'inspect'} & set(sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"],
+        [sys.executable, "-S", "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=True,

@@ -1,4 +1,4 @@
-"""A file of options for one call does what it does in real Salt (tests/cases/localconfig)."""
+"""A file of options for one call does what it does in real Salt (tests/cases/data/localconfig)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 import yaml
+from localconfig_cases import plain, planted
+from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.errors import ConfigError, FunctionError, UsageError
 from saltlite.host import Host
 from saltlite.loader.registry import with_functions
-from tests.support.localconfig_cases import plain, planted
 
-CASES = Path(__file__).parents[2] / "cases" / "localconfig" / "cases.yaml"
+CASES = DATA / "localconfig" / "cases.yaml"
 ANSWERS = json.loads(CASES.with_suffix(".json").read_text())
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository import ROOT, SUPPORT
 
-import saltlite
 from saltlite.config.load import load_minion
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout
@@ -32,7 +32,6 @@ DEADLINE_S = 20.0
 
 CHILD = """
 import socket, sys
-sys.path[:0] = [{root!r}, {here!r}]
 import job_functions
 from saltlite.config.load import load_minion
 from saltlite.minion.process import Setup, run_forked
@@ -50,7 +49,11 @@ class ProcessSpawner:
 
     async def spawn(self, title: str, sock: socket.socket) -> asyncio.Future[int]:
         fd = sock.fileno()
-        child = subprocess.Popen([sys.executable, "-c", self.code, str(fd)], pass_fds=[fd])
+        child = subprocess.Popen(
+            [sys.executable, "-c", self.code, str(fd)],
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{SUPPORT}"},
+            pass_fds=[fd],
+        )
         sock.close()
         self.children.append(child)
         loop = asyncio.get_running_loop()
@@ -163,8 +166,7 @@ def play(tmp_path: Path) -> Callable[..., None]:
             "".join(f"{name}: {value}\n" for name, value in written.items())
         )
         setup = Setup(load_minion(etc), "m1", 0o022)
-        root = str(Path(saltlite.__file__).parents[1])
-        code = CHILD.format(root=root, here=str(Path(__file__).parent), etc=str(etc))
+        code = CHILD.format(etc=str(etc))
 
         async def live() -> None:
             children = spawner(setup) if spawner else ProcessSpawner(code)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import zmq
 import zmq.asyncio
-from fake_master import JID, FakeMaster, job
+from asyncio_master import JID, FakeMaster, job
 
 from saltlite.config.minion import AuthOptions, MinionConfig, ReturnOptions
 from saltlite.core.messages import Job

@@ -20,7 +20,7 @@ import psutil
 import pytest
 import zmq
 import zmq.asyncio
-from fake_master import FakeMaster, job
+from asyncio_master import FakeMaster, job
 
 import saltlite
 from saltlite.crypto.keys import PrivateKey

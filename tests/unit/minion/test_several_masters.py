@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import zmq.asyncio
-from fake_master import JID, FakeMaster
-from test_minion_daemon import MASTER_KEY, Scene, play, subscriptions
+from asyncio_master import JID, FakeMaster
+from tests.unit.minion.test_minion_daemon import MASTER_KEY, Scene, play, subscriptions
 
 
 class Second:
