@@ -1097,15 +1097,15 @@ FORMS: Mapping[str, Form] = {
     **ACTION_FORMS,
 }
 
-_DATABASE = "needs a server of its own: tests/unit/states/test_database_states.py has the law"
+_DATABASE = "needs a server of its own: tests/behaviour/test_database_states.py has the law"
 _ACCESS_LISTS = "the law's look does not see access lists: tests/unit/states/test_acl_and_rsync.py"
 _COPIES = "a test run hears from rsync itself what comes: tests/unit/states/test_acl_and_rsync.py"
 _KEYRING = "its agent and clock write into the keyring at each look: tests/unit/modules/test_gpg.py"
-_BROKER = "needs a broker: tests/unit/states/test_rabbitmq.py has the law on one that keeps state"
-_ENGINE = "needs an engine: tests/unit/states/test_docker_states.py has the law on one of ours"
-_ORCHESTRATION = "acts on other machines: tests/unit/states/test_orchestration_states.py has runs"
+_BROKER = "needs a broker: tests/unit/modules/test_rabbitmq.py has the law on one that keeps state"
+_ENGINE = "needs an engine: tests/behaviour/test_docker_states.py has the law on one of ours"
+_ORCHESTRATION = "acts on other machines: tests/unit/states/test_salt.py has runs"
 
-_MINION = "needs a minion that runs: tests/unit/states/test_beacon_states.py has one that answers"
+_MINION = "needs a minion that runs: tests/unit/states/test_beacon.py has one that answers"
 
 EXEMPT: Mapping[str, str] = {
     "acl": _ACCESS_LISTS,

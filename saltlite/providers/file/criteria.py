@@ -2,7 +2,7 @@
 
 Salt's patterns are its own: ``name`` is a glob where ``?`` may also stand for nothing and ``[!a]``
 is a set with an exclamation mark; ``regex`` is matched from the begin of the name.
-Source: observed on Salt 3006.30; tests/unit/modules/test_file_find.py.
+Source: observed on Salt 3006.30; tests/unit/providers/file/test_find.py.
 """
 
 from __future__ import annotations

@@ -339,28 +339,28 @@ def test_silence_is_hidden_where_that_is_asked():
 
 
 TABLES = {"salt": SALT, "salt-call": CALL, "salt-run": RUN, "salt-cp": COPY}
-DAEMONS = ["test_commands.py", "cluster.py", "test_quickstart.py", "test_master_process.py"]
+DAEMONS = ["test_commands.py", "cluster.py", "test_quickstart.py", "master/test_daemon.py"]
 ELSEWHERE = {
     "salt": [
-        "test_salt_command.py",
+        "test_salt.py",
         "test_every_option.py",
         "test_options.py",
         "test_cli_logins.py",
     ],
-    "salt-call": ["test_salt_call_command.py", "test_every_option.py", "test_options.py"],
+    "salt-call": ["test_salt_call.py", "test_every_option.py", "test_options.py"],
     "salt-key": [
-        "test_salt_key_command.py",
+        "test_salt_key.py",
         "test_every_option.py",
         "test_options.py",
         "test_cli_logins.py",
     ],
     "salt-run": [
-        "test_salt_run_command.py",
+        "test_salt_run.py",
         "test_every_option.py",
         "test_options.py",
         "test_cli_logins.py",
     ],
-    "salt-cp": ["test_salt_cp_command.py", "test_every_option.py", "test_options.py"],
+    "salt-cp": ["test_salt_cp.py", "test_every_option.py", "test_options.py"],
     "salt-master": [*DAEMONS, "test_options.py", "test_every_option.py"],
     "salt-minion": [*DAEMONS, "test_options.py", "test_every_option.py"],
 }

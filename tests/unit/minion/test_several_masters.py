@@ -7,7 +7,8 @@ from typing import Any
 
 import zmq.asyncio
 from asyncio_master import JID, FakeMaster
-from tests.unit.minion.test_minion_daemon import MASTER_KEY, Scene, play, subscriptions
+
+from tests.unit.minion.test_minion import MASTER_KEY, Scene, play, subscriptions
 
 
 class Second:

@@ -21,8 +21,6 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
-TESTS = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:

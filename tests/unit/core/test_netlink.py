@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ip_addr import links_of
 from programs import need
+from repository import ROOT
 
 from cluster import eventually
 from saltlite.core import netlink
@@ -71,7 +72,7 @@ def test_as_ip_addr_show_says_of_every_kind_of_address() -> None:
     script = f'set -e\n{LAID_OUT}\n"$@"; kill $!'
     ran = subprocess.run(
         [*namespace, "sh", "-c", script, "sh", sys.executable, "-c", COMPARE],
-        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
     text, told = json.loads(ran.stdout)
     assert told == [asdict(one) for one in links_of(text)]

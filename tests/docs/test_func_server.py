@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SERVER = Path(__file__).parents[3] / "scripts" / "func_server"
+SERVER = Path(__file__).parents[2] / "scripts" / "func_server"
 
 
 def talk(tmp_path, *requests):

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import zmq
 from ports import free_ports
+from repository import ROOT
 
 from saltlite.channel.handshake import Accepted, MinionHandshake
 from saltlite.channel.minion import MinionChannel
@@ -29,7 +30,6 @@ from saltlite.transport.req import Requester
 
 pytestmark = pytest.mark.alone
 
-ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_S = 20.0
 
 
