@@ -1098,8 +1098,8 @@ FORMS: Mapping[str, Form] = {
 }
 
 _DATABASE = "needs a server of its own: tests/behaviour/test_database_states.py has the law"
-_ACCESS_LISTS = "the law's look does not see access lists: tests/unit/states/test_acl_and_rsync.py"
-_COPIES = "a test run hears from rsync itself what comes: tests/unit/states/test_acl_and_rsync.py"
+_ACCESS_LISTS = "the law's look does not see access lists: tests/unit/states/test_acl.py"
+_COPIES = "a test run hears from rsync itself what comes: tests/unit/states/test_rsync.py"
 _KEYRING = "its agent and clock write into the keyring at each look: tests/unit/modules/test_gpg.py"
 _BROKER = "needs a broker: tests/unit/modules/test_rabbitmq.py has the law on one that keeps state"
 _ENGINE = "needs an engine: tests/behaviour/test_docker_states.py has the law on one of ours"

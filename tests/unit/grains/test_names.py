@@ -13,6 +13,7 @@ from isolated import unshare
 from programs import need
 
 from saltlite.grains import names
+from saltlite.host import CommandError, Completed, Host
 
 HOSTS = {
     "bare": "127.0.0.1 localhost\n",
@@ -80,3 +81,39 @@ def test_a_kind_of_address_that_the_machine_does_not_have_is_left_out(
     resolved = {"fqdn": "vm", "fqdn_ip4": ["10.1.2.3"], "fqdn_ip6": ["fd00::1"]}
     wanted = {"fqdn": "vm", "fqdn_ip4": ip4, "fqdn_ip6": ip6}
     assert names.without_unused(resolved, own) == wanted
+
+
+# Names and their addresses from recorded text; the values are those of Salt 3006.30.
+
+AHOSTS = "192.0.2.2       STREAM VM.Example.COM\n192.0.2.2       DGRAM\n192.0.2.2       RAW\n"
+
+
+def test_names():
+    assert names.parse_canonical_name(AHOSTS) == "VM.Example.COM"
+    assert names.parse_canonical_name("") is None
+    assert names.name_grains("VM.Example.COM") == {
+        "fqdn": "VM.Example.COM", "host": "VM", "domain": "Example.COM",
+    }  # fmt: skip
+    assert names.parse_addresses("::ffff:127.0.0.1 STREAM vm\n::1 DGRAM\n::1 RAW\n") == ["::1"]
+
+
+def test_a_dead_name_server_costs_one_wait():
+    asked = []
+
+    class Dead(Host):
+        def run(self, command, **options):
+            asked.append(options["timeout_s"])
+            return Completed(pid=1, exit_code=-9, stdout="", stderr="", timed_out=True)
+
+    grains = names.read(Dead(), "web1.corp.example")
+    assert grains["fqdn"] == "web1.corp.example"
+    assert (grains["fqdn_ip4"], grains["fqdn_ip6"]) == ([], [])
+    assert asked == [names.RESOLVE_TIMEOUT_S]
+
+
+def test_no_resolver_at_all():
+    class Bare(Host):
+        def run(self, command, **options):
+            raise CommandError(command, None, "no such file")
+
+    assert names.read(Bare(), "vm")["fqdn"] == "vm"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from saltlite import disk
 from saltlite.channel.payload import open_sealed
 from saltlite.config.master import MasterConfig, PathOptions
 from saltlite.core import tags
 from saltlite.crypto.cipher import Crypticle, new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import CryptoError
+from saltlite.master.autosign import AutoSign
 from saltlite.master.context import Shared
 from saltlite.master.keyactions import ROTATE_REQUEST, request_rotation
 from saltlite.master.keystore import KeyState, KeyStore
-from saltlite.master.maintenance import Maintenance
+from saltlite.master.maintenance import LEFTOVER_AGE_S, Maintenance, remove_leftovers
 from saltlite.master.publisher import Publisher
 from saltlite.master.sessions import Sessions
 from saltlite.transport.codec import unpack
@@ -174,3 +178,87 @@ def test_a_request_of_another_mode_is_none(shared: Shared) -> None:
     before = generation(shared)
     publish(shared)
     assert generation(shared) == before
+
+
+# What is left over is swept.
+
+# --- what killed writers leave ---------------------------------------------------------------
+
+
+def test_only_old_temporary_files_are_left_overs(tmp_path: Path) -> None:
+    old, young, other = (tmp_path / name for name in (".a.1.tmp", ".b.2.tmp", ".root_key"))
+    for path in (old, young, other):
+        path.write_text("x")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path / "not there")
+    assert {path.name for path in tmp_path.iterdir()} == {young.name, other.name}
+
+
+# What vanishes while it is swept.
+
+# --- what vanishes during a sweep ----------------------------------------------------------
+
+
+class Vanishing:
+    """An entry whose file goes between its listing and the look at it."""
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self.name, self.path, self._entry = entry.name, entry.path, entry
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        if "vanishes" in self.name:
+            raise FileNotFoundError(2, "No such file or directory", self.path)
+        return self._entry.stat(follow_symlinks=follow_symlinks)
+
+
+@pytest.fixture
+def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.scandir
+
+    class Entries(list[Any]):
+        def __enter__(self) -> Entries:
+            return self
+
+        def __exit__(self, *_error: object) -> None:
+            pass
+
+    def scandir(path: Any) -> Entries:
+        with real(path) as entries:
+            return Entries(Vanishing(one) for one in entries)
+
+    monkeypatch.setattr(disk.os, "scandir", scandir)
+
+
+def make_old(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).touch()
+        os.utime(folder / name, (0, time.time() - 2 * LEFTOVER_AGE_S))
+
+
+def test_a_sweep_goes_on_past_what_vanishes(tmp_path: Path, vanishing: None) -> None:
+    make_old(tmp_path, ".a.1.tmp", ".vanishes.2.tmp", ".z.3.tmp", "stays")
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".vanishes.2.tmp", "stays"]
+    remove_leftovers(tmp_path / "nowhere")
+
+
+def test_so_do_markers_of_autosign(tmp_path: Path, vanishing: None) -> None:
+    from saltlite.config.master import KeyOptions
+
+    signing = AutoSign(KeyOptions(), tmp_path)
+    folder = signing._markers
+    folder.mkdir()
+    make_old(folder, "a", "vanishes", "z")
+    for name in ("a", "vanishes", "z"):
+        os.utime(folder / name, (0, 0))
+    signing.sweep(time.time())
+    assert os.listdir(folder) == ["vanishes"]
+
+
+def test_files_by_age_without_what_vanishes(tmp_path: Path, vanishing: None) -> None:
+    for age, name in enumerate(["new.p", "vanishes.p", "old.p", "other"]):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 1000 - age))
+    assert [path.name for path in disk.newest_first(tmp_path, ".p")] == ["new.p", "old.p"]
