@@ -252,9 +252,3 @@ def test_a_library_has_one_home(library: str, homes: tuple[str, ...]) -> None:
         if module.split(".")[0] == library
     }
     assert {importer for importer in importers if not importer.startswith(homes)} == set()
-
-
-def test_names_of_test_files_are_unique() -> None:
-    """Folders of tests are no packages: of two files with one name only the first is collected."""
-    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
-    assert sorted(set(names)) == sorted(names)

@@ -342,26 +342,26 @@ TABLES = {"salt": SALT, "salt-call": CALL, "salt-run": RUN, "salt-cp": COPY}
 DAEMONS = ["test_commands.py", "cluster.py", "test_quickstart.py", "master/test_daemon.py"]
 ELSEWHERE = {
     "salt": [
-        "test_salt.py",
-        "test_every_option.py",
-        "test_options.py",
+        "cli/test_salt.py",
+        "cli/test_every_option.py",
+        "cli/test_options.py",
         "test_cli_logins.py",
     ],
-    "salt-call": ["test_salt_call.py", "test_every_option.py", "test_options.py"],
+    "salt-call": ["cli/test_salt_call.py", "cli/test_every_option.py", "cli/test_options.py"],
     "salt-key": [
-        "test_salt_key.py",
-        "test_every_option.py",
-        "test_options.py",
+        "cli/test_salt_key.py",
+        "cli/test_every_option.py",
+        "cli/test_options.py",
         "test_cli_logins.py",
     ],
     "salt-run": [
-        "test_salt_run.py",
-        "test_every_option.py",
-        "test_options.py",
+        "cli/test_salt_run.py",
+        "cli/test_every_option.py",
+        "cli/test_options.py",
         "test_cli_logins.py",
     ],
-    "salt-cp": ["test_salt_cp.py", "test_every_option.py", "test_options.py"],
-    "salt-master": [*DAEMONS, "test_options.py", "test_every_option.py"],
-    "salt-minion": [*DAEMONS, "test_options.py", "test_every_option.py"],
+    "salt-cp": ["cli/test_salt_cp.py", "cli/test_every_option.py", "cli/test_options.py"],
+    "salt-master": [*DAEMONS, "cli/test_options.py", "cli/test_every_option.py"],
+    "salt-minion": [*DAEMONS, "cli/test_options.py", "cli/test_every_option.py"],
 }
 """Where the options that are in no table are tried."""
