@@ -13,28 +13,7 @@ from saltlite.context import BeaconContext, MinionContext
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.loader.registry import with_functions
-from saltlite.providers.watch import shells
 from saltlite.providers.watch.haproxy import parse_sessions
-
-
-class Only(Host):
-    """This machine, as if nothing but these processes ran on it."""
-
-    def __init__(self, pids):
-        self.pids = pids
-        self.awaited = set()
-
-    def names(self, path):
-        return [str(pid) for pid in self.pids] if path == "/proc" else super().names(path)
-
-    def read_text(self, path):
-        return "/bin/bash\n" if path == shells.SHELLS_FILE else super().read_text(path)
-
-    def awaits(self, pid):
-        self.awaited.add(pid)
-
-    def awaits_no_more(self, pid):
-        self.awaited.discard(pid)
 
 
 class Clock:
@@ -106,7 +85,7 @@ def test_an_answer_that_is_none_has_no_sessions(text):
 def test_without_a_socket_it_says_so(tmp_path):
     config = {"backends": {"www": {"threshold": 45, "servers": ["web1"]}}}
     with pytest.raises(FunctionError, match="haproxy"):
-        haproxy.beacon(context(Only([])), {**config, "socket": str(tmp_path / "none")})
+        haproxy.beacon(context(Host()), {**config, "socket": str(tmp_path / "none")})
 
 
 def test_a_users_own_function_is_asked(tmp_path):
