@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from watches import is_watched
 
-from cluster import Cluster, eventually, running
+from cluster import Cluster, Daemon, eventually, running
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import Event, EventSubscriber
 
 DEADLINE_S = 20.0
+WAITING = "events of beacons wait for master"
 
 CUSTOM = """
 def validate(config):
@@ -66,6 +68,13 @@ def pair() -> Iterator[Cluster]:
             "beacons.raising",
         }
         yield cluster
+
+
+def wait_for_watch(minion: Daemon, folder: Path) -> None:
+    """Wait until one of its beacons does: what happened before does not count."""
+    eventually(
+        lambda: is_watched(folder, minion.titled("beacons")), within_s=DEADLINE_S, what="a watch"
+    )
 
 
 def write(folder: Path, **files: str) -> None:
@@ -167,13 +176,12 @@ def test_a_path_of_inotify_is_in_the_tag(pair: Cluster) -> None:
     folder.mkdir()
     said(pair, "beacons.add", "inotify", f'[{{"files": {{"{folder}": {{}}}}}}]')
     minion = pair.minions["m1"]
-    eventually(lambda: minion.titled("beacons"), within_s=DEADLINE_S, what="a process")
 
-    def write_until_seen() -> None:
-        time.sleep(1.5)  # beacons are looked at each second, and what was before does not count
+    def write_once_watched() -> None:
+        wait_for_watch(minion, folder)
         (folder / "new").write_text("x")
 
-    event = heard(pair, "inotify", write_until_seen)
+    event = heard(pair, "inotify", write_once_watched)
     assert event.tag == f"salt/beacon/m1/inotify/{folder}"
     assert plain(event) == {"path": f"{folder}/new", "change": "IN_CREATE", "id": "m1"}
     said(pair, "beacons.delete", "inotify")
@@ -188,11 +196,11 @@ def test_events_wait_for_a_master_that_is_away(pair: Cluster) -> None:
         "waits",
         f'[{{"files": {{"{folder}": {{}}}}}}, {{"beacon_module": "inotify"}}]',
     )
-    time.sleep(1.5)
+    minion = pair.minions["m1"]
+    wait_for_watch(minion, folder)
     pair.master.stop()
     (folder / "while_away").write_text("x")
-    time.sleep(2.0)
-
+    eventually(lambda: WAITING in minion.log(), within_s=DEADLINE_S, what="the event waits")
     pair.master.start()
     eventually(lambda: pair.master.alive(), what="the master runs")
     found: list[str] = []
@@ -229,10 +237,9 @@ def test_beacons_begin_before_a_master_answers_if_they_are_told_to(pair: Cluster
     watch = {"watch": [{"files": {str(folder): {}}}, {"beacon_module": "inotify"}]}
     minion = pair.add_minion("early", beacons=watch, beacons_before_connect=True)
     minion.start()
-    eventually(lambda: minion.titled("beacons: watch"), within_s=DEADLINE_S, what="it runs")
-    time.sleep(1.5)
+    wait_for_watch(minion, folder)
     (folder / "before").write_text("x")
-    time.sleep(1.5)
+    time.sleep(1.5)  # a look; nothing tells that an event waits for a first master
     pair.master.start()
     found: list[str] = []
     prefix = "salt/beacon/early/watch"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from watches import is_watched
 
 from cluster import Cluster, eventually, running
 
@@ -47,17 +48,24 @@ def test_a_file_that_is_changed_by_hand_is_put_back(tmp_path: Path) -> None:
         cluster.wait_for_ping("m1")
         time.sleep(3.0)  # nothing has been changed: nothing is to happen
         for by_hand in ("changed\n", "changed again\n"):
+            wait_for_watch(cluster, path)
             change_until_put_back(path, by_hand)
+        wait_for_watch(cluster, path)
         replaced = path.with_name("replaced")
         replaced.write_text("by an editor\n")
         replaced.rename(path)
         eventually(lambda: path.read_text() == WANTED, within_s=DEADLINE_S, what="put back")
-        time.sleep(3.0)
+        time.sleep(3.0)  # a round that sets off the next one would go on
         listed = cluster.salt_run("jobs.list_jobs", "search_function=state.apply", "--out=json")
         assert len(listed.json) <= 5, "a reaction must not set off the next one"
+
+
+def wait_for_watch(cluster: Cluster, path: Path) -> None:
+    """Wait until the beacon watches what is there now."""
+    processes = cluster.minions["m1"].titled
+    eventually(lambda: is_watched(path, processes("beacons")), within_s=DEADLINE_S, what="a watch")
 
 
 def change_until_put_back(path: Path, text: str) -> None:
     path.write_text(text)
     eventually(lambda: path.read_text() == WANTED, within_s=DEADLINE_S, what=f"{text!r} is undone")
-    time.sleep(3.0)  # until the beacon looks again

@@ -32,7 +32,7 @@ def context(host: Host) -> BeaconContext:
 
 FOLLOWING = """#!/bin/sh
 echo "$@" >> {root}/arguments
-exec tail -n 0 -F {root}/journal 2>/dev/null
+exec tail -n +1 -F {root}/journal 2>/dev/null
 """
 FAILING = "#!/bin/sh\nexit 4\n"
 
@@ -95,7 +95,6 @@ def begin(machine: WithJournal) -> BeaconContext:
     ctx = context(machine)
     assert journald.beacon(ctx, SSHD) == []
     assert "--follow" in arguments_with(machine, "--follow")
-    time.sleep(0.5)  # tail has to open the file
     return ctx
 
 
