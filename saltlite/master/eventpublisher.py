@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import zmq
@@ -19,7 +20,7 @@ from saltlite.master.acl_files import READ_WRITE, let_in
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.eventqueue import EventQueue
 from saltlite.transport.addresses import MasterSockets
-from saltlite.transport.bus import Relay, bind_bus
+from saltlite.transport.bus import Relay, bind_bus, take_subscription
 
 log = logging.getLogger(__name__)
 
@@ -87,12 +88,13 @@ class EventPublisher:
             poller.register(self._queue.socket, zmq.POLLIN)
         life.register(poller)
         life.ready()
+        subscribe = partial(take_subscription, self._relay, publisher)
         while not life.stopping:
             for socket, _events in life.poll(poller):
                 if socket is pull:
                     _pass_on(pull, publisher, self._take_event)
                 elif socket is publisher:
-                    _pass_on(publisher, publisher, self._relay.subscription)
+                    _pass_on(publisher, publisher, subscribe)
             if self._queue is not None:
                 self._queue.send()
         # Those who fired have ended by now, but what they sent may still be on its way in.

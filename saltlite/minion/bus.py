@@ -24,7 +24,14 @@ from saltlite.core.plain import PlainMap
 from saltlite.disk import make_dir
 from saltlite.errors import WireError
 from saltlite.transport.addresses import MinionSockets
-from saltlite.transport.bus import Event, Relay, bind_bus, pack_event, unpack_event
+from saltlite.transport.bus import (
+    Event,
+    Relay,
+    bind_bus,
+    pack_event,
+    take_subscription,
+    unpack_event,
+)
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +108,8 @@ class MinionBus:
 
     async def _from_subscribers(self) -> None:
         while True:
-            answer = self._relay.subscription(await self._publisher.recv_multipart())
+            frames = await self._publisher.recv_multipart()
+            answer = take_subscription(self._relay, self._publisher, frames)
             if answer is not None:
                 await self._publisher.send_multipart(answer)
 

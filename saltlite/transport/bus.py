@@ -7,7 +7,9 @@ the publisher puts a second frame, a sequence number of eight bytes.
 A subscriber learns that its subscriptions are in force like this: last of all it subscribes to
 ``\xffready/<token>``; the publisher, an XPUB, sees each new subscription and answers that one with
 a frame of the same name, which nobody else gets. When the answer comes, all the others hold too.
-Tags are UTF-8 and never contain the byte ``\xff``; so it sorts last and collides with nothing.
+Tags are UTF-8 and never contain the byte ``\xff``; so it sorts last and collides with nothing. Who
+subscribes to everything gets events only: the publisher puts subscriptions in force itself
+(``XPUB_MANUAL``), and for an empty one it takes all bytes that a tag can begin with.
 
 :class:`Relay` is the publisher's logic without sockets, for a blocking loop (EventPublisher) and an
 asyncio loop (the minion) alike. Source: docs/wire.md#the-event-bus.
@@ -41,6 +43,11 @@ TRIMMED: Final = "VALUE_TRIMMED"
 """What stands in an event for a value that was too large. Source: Salt's own word."""
 
 _TOKEN_LENGTH = 32
+_SUBSCRIBED: Final = b"\x01"
+_UNSUBSCRIBED: Final = b"\x00"
+"""ZeroMQ's own marks, before the prefix that a subscriber asks for, or asks for no more."""
+_FIRST_BYTES: Final = tuple(bytes((byte,)) for byte in (*range(0x80), *range(0xC2, 0xF5)))
+"""What UTF-8 text can begin with."""
 _SEQUENCE_BYTES = 8
 _SUBSCRIBER_HWM = 100_000
 _PULL_HWM = 1_000_000
@@ -157,10 +164,31 @@ class Relay:
         """What to publish for a message from XPUB; ``None`` for most."""
         frame = frames[0]
         token = frame[1 + len(READY) :]
-        # 0x01 is ZeroMQ's own mark of a subscription, 0x00 that of an end.
-        if not frame.startswith(b"\x01" + READY) or len(token) != _TOKEN_LENGTH:
+        if not frame.startswith(_SUBSCRIBED + READY) or len(token) != _TOKEN_LENGTH:
             return None
         return [READY + token, self.sequence.to_bytes(_SEQUENCE_BYTES, "big")]
+
+
+def list_changes(frames: Sequence[bytes]) -> tuple[int, Sequence[bytes]]:
+    """What a message from XPUB changes: an option of the socket, and its values.
+
+    An empty prefix would also match the answers to others' ``ready`` subscriptions.
+    """
+    mark, prefix = frames[0][:1], frames[0][1:]
+    if mark not in (_SUBSCRIBED, _UNSUBSCRIBED):
+        return zmq.SUBSCRIBE, ()
+    option = zmq.SUBSCRIBE if mark == _SUBSCRIBED else zmq.UNSUBSCRIBE
+    return option, (prefix,) if prefix else _FIRST_BYTES
+
+
+def take_subscription(
+    relay: Relay, publisher: zmq.Socket[Any], frames: Sequence[bytes]
+) -> list[bytes] | None:
+    """Put in force what the message last read from XPUB asks for; what to publish, if anything."""
+    option, prefixes = list_changes(frames)
+    for prefix in prefixes:
+        publisher.setsockopt(option, prefix)
+    return relay.subscription(frames)
 
 
 def bind_bus(
@@ -168,9 +196,10 @@ def bind_bus(
 ) -> tuple[_S, _S]:
     """Bind the PULL and the XPUB socket of a bus.
 
-    The caller's loop hands every message of either to a :class:`Relay` and sends what that returns
-    on XPUB. ``hwm`` (``salt_event_pub_hwm``, but at least 20,000) bounds what waits for a slow
-    subscriber; ``mode`` is that of the XPUB's socket file. The files stay; the caller removes them.
+    The caller's loop hands every message of PULL to :meth:`Relay.event` and every one of XPUB to
+    :func:`take_subscription`, and sends what they return on XPUB. ``hwm`` (``salt_event_pub_hwm``,
+    but at least 20,000) bounds what waits for a slow subscriber; ``mode`` is that of the XPUB's
+    socket file. The files stay; the caller removes them.
 
     Raises:
         ValueError: a path is too long for a Unix socket.
@@ -184,6 +213,7 @@ def bind_bus(
         pull.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
         pull.setsockopt(zmq.RCVHWM, _PULL_HWM)
         publisher.setsockopt(zmq.LINGER, 0)
+        publisher.setsockopt(zmq.XPUB_MANUAL, 1)
         publisher.setsockopt(zmq.SNDHWM, max(hwm, _PUBLISHER_HWM_AT_LEAST))
         publisher.setsockopt(zmq.MAXMSGSIZE, 2 * TAG_LIMIT_BYTES)  # it hears subscriptions only
         bind_private(pull, pull_path)

@@ -25,7 +25,7 @@ from saltlite.config.master import (
 )
 from saltlite.core.tags import job_ret
 from saltlite.transport.addresses import MasterSockets
-from saltlite.transport.bus import Relay, bind_bus, pack_event
+from saltlite.transport.bus import Relay, bind_bus, pack_event, take_subscription
 from saltlite.transport.codec import pack, unpack
 
 
@@ -115,7 +115,8 @@ class StandIn:
         while not self._stop.is_set():
             ready = dict(poller.poll(20))
             if self._publisher in ready:
-                self._send(self._relay.subscription(self._publisher.recv_multipart()))
+                frames = self._publisher.recv_multipart()
+                self._send(take_subscription(self._relay, self._publisher, frames))
             if self._pull in ready:
                 self._send(self._relay.event(self._pull.recv_multipart()))
             if self._replier in ready:

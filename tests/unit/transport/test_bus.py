@@ -21,8 +21,10 @@ from saltlite.transport.bus import (
     EventSubscriber,
     Relay,
     bind_bus,
+    list_changes,
     pack_event,
     stamp,
+    take_subscription,
     unpack_event,
 )
 from saltlite.transport.codec import pack_bin, unpack_bin
@@ -101,6 +103,18 @@ def test_relay_answers_the_last_subscription_only():
         assert relay.subscription([other]) is None
 
 
+def test_who_wants_everything_asks_for_all_that_a_tag_can_begin_with():
+    option, prefixes = list_changes([b"\x01"])
+    assert option == zmq.SUBSCRIBE
+    assert set(prefixes) == {chr(point).encode()[:1] for point in range(0x110000) if
+                             not 0xD800 <= point < 0xE000}  # fmt: skip
+    assert list_changes([b"\x00"]) == (zmq.UNSUBSCRIBE, prefixes)
+    assert list_changes([b"\x01salt/"]) == (zmq.SUBSCRIBE, (b"salt/",))
+    assert list_changes([b"\x00salt/"]) == (zmq.UNSUBSCRIBE, (b"salt/",))
+    for junk in (b"", b"x", b"\x02salt/"):
+        assert not list_changes([junk])[1]
+
+
 # --- sockets ------------------------------------------------------------------------------
 
 
@@ -124,8 +138,11 @@ class Bus:
             poller.register(publisher, zmq.POLLIN)
             while not stop.is_set():
                 for socket, _ in poller.poll(20):
-                    handle = relay.event if socket is pull else relay.subscription
-                    answer = handle(socket.recv_multipart())
+                    frames = socket.recv_multipart()
+                    if socket is pull:
+                        answer = relay.event(frames)
+                    else:
+                        answer = take_subscription(relay, publisher, frames)
                     if answer is not None:
                         publisher.send_multipart(answer)
 
@@ -160,6 +177,59 @@ def test_what_is_fired_after_the_confirmation_is_heard(bus):
                 event = subscriber.get(5)
                 assert event is not None
                 assert (event.tag, event.data["n"]) == ("salt/job/1/ret/a", number)
+
+
+def hear_everything(bus, context):
+    """A plain SUB on all tags, as any tool would have it; it is in force when this returns."""
+    plain = context.socket(zmq.SUB)
+    plain.setsockopt(zmq.RCVTIMEO, 5000)
+    plain.setsockopt(zmq.SUBSCRIBE, b"")
+    plain.connect(f"ipc://{bus.pub}")
+    with EventPusher(bus.pull) as pusher:
+        while not plain.poll(20):
+            pusher.fire("begin", {})
+        pusher.fire("ça/commence", {})
+    while unpack_event(plain.recv_multipart()[0]).tag != "ça/commence":
+        pass
+    return plain
+
+
+def test_who_hears_everything_hears_events_only(bus):
+    with bus.running(), EventPusher(bus.pull) as pusher, zmq.Context() as context:
+        plain = hear_everything(bus, context)
+        for _ in range(3):
+            with EventSubscriber(bus.pub, ("", "salt/")) as another:
+                assert another.connect_confirmed(5)
+        pusher.fire("salt/x", {})
+        assert unpack_event(plain.recv_multipart()[0]).tag == "salt/x"
+        plain.close(linger=0)
+
+
+def test_everything_can_be_unsubscribed(bus):
+    with bus.running(), EventPusher(bus.pull) as pusher, zmq.Context() as context:
+        plain = hear_everything(bus, context)
+        plain.setsockopt(zmq.SUBSCRIBE, b"salt/")
+        plain.setsockopt(zmq.UNSUBSCRIBE, b"")
+        with EventSubscriber(bus.pub, ("other",)) as another:
+            assert another.connect_confirmed(5)
+            pusher.fire("other", {})
+            assert another.get(5) is not None
+        pusher.fire("salt/x", {})
+        assert unpack_event(plain.recv_multipart()[0]).tag == "salt/x"
+        plain.close(linger=0)
+
+
+def test_subscribers_that_come_and_go(bus):
+    """Their subscriptions are read after they have gone; those who stay lose nothing."""
+    with bus.running(), EventPusher(bus.pull) as pusher, EventSubscriber(bus.pub) as lasting:
+        assert lasting.connect_confirmed(5)
+        for number in range(200):
+            with EventSubscriber(bus.pub, ("", "salt/")):
+                pass
+            pusher.fire("salt/x", {"n": number})
+        heard = [lasting.get(5) for _ in range(200)]
+        assert [event.data["n"] for event in heard if event] == list(range(200))
+        assert lasting.lost == 0
 
 
 def test_several_prefixes(bus):
