@@ -145,8 +145,7 @@ class MinionContext:
     first use. ``job`` is the job map of docs/wire.md#publications (empty under ``salt-call``
     without
     a master). ``state`` is Salt's ``__context__``: it lives as long as the process that runs the
-    job; ``state["retcode"]`` is the job's exit code. ``master`` is ``None`` with
-    ``file_client: local``.
+    job. ``master`` is ``None`` with ``file_client: local``.
     """
 
     config: MinionConfig
@@ -168,6 +167,20 @@ class MinionContext:
     """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
     master_side: RunnerContext | None = None
     """The runner for which functions and states run on the master itself; else ``None``."""
+
+    @property
+    def jid(self) -> str:
+        """The id of the job; empty where this is none."""
+        return str(self.job.get("jid", ""))
+
+    @property
+    def retcode(self) -> Any:
+        """The job's exit code; kept in ``__context__``, where custom functions set it too."""
+        return self.state.get("retcode", 0)
+
+    @retcode.setter
+    def retcode(self, retcode: object) -> None:
+        self.state["retcode"] = retcode
 
     def follow(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call an execution module's function, or what a user's module has in its place.

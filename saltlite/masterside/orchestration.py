@@ -83,7 +83,7 @@ def _under_way(ctx: MinionContext) -> Iterator[None]:
     """While ``cachedir/proc/<jid>`` says so, the run can be told to pause or to end."""
     from saltlite.highstate import control
 
-    jid = str(ctx.job.get("jid") or "")
+    jid = ctx.jid
     if not jid:
         yield
         return

@@ -132,7 +132,7 @@ def call_function(
     Raises:
         InvocationError: a keyword argument is not one of the function's.
     """
-    ctx.state["retcode"] = 0
+    ctx.retcode = 0
     function = _resolve_function(name, ctx)
     args, kwargs = split_args([_as_keyword(item) for item in arg])
     call_kwargs = _kwargs_for(name, function.call, kwargs, job)
@@ -269,7 +269,7 @@ class InvocationError(Exception):
 
 def _finish_call(value: object, outputter: str | None, ctx: MinionContext) -> Outcome:
     """A function that came to its end; its retcode is in the context, or in the map it returned."""
-    retcode = _read_retcode(ctx.state.get("retcode", 0))
+    retcode = _read_retcode(ctx.retcode)
     if retcode == 0 and isinstance(value, dict):
         retcode = 0 if value.get("result", True) and value.get("success", True) else 1
     return Outcome(value, retcode, retcode == 0, outputter)

@@ -22,7 +22,7 @@ def _run_action(ctx: MinionContext, name: str, action: str, **options: Any) -> b
     """The job fails if the service manager did."""
     succeeded = provider(ctx).act(str(name), action, options)
     if not succeeded:
-        ctx.state["retcode"] = 1
+        ctx.retcode = 1
     return succeeded
 
 
@@ -183,7 +183,7 @@ def disable(
 def _switch_service(ctx: MinionContext, name: str, on: bool, options: Mapping[str, object]) -> bool:
     succeeded = provider(ctx).switch(str(name), on, options)
     if not succeeded:
-        ctx.state["retcode"] = 1
+        ctx.retcode = 1
     return succeeded
 
 

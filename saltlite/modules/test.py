@@ -192,7 +192,7 @@ def retcode(ctx: MinionContext, code: int = 42) -> bool:
 
         salt '*' test.retcode 42
     """
-    ctx.state["retcode"] = code
+    ctx.retcode = code
     return True
 
 

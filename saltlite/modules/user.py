@@ -104,7 +104,7 @@ def delete(
     argv = provider(ctx).delete_user(str(name), remove=remove, force=force, root=root)
     done = _run_command(ctx, argv)
     if done.retcode == _HOME_NOT_REMOVED and "mail" in done.stderr:
-        ctx.state["retcode"] = 0
+        ctx.retcode = 0
         return True  # there was no mail box to remove
     return done.retcode == 0
 

@@ -434,7 +434,7 @@ def _finish_command(
     stdout, stderr = strip(done.stdout), strip(done.stderr)
     retcode = 0 if _is_success(done.exit_code, stdout, stderr, options) else done.exit_code
     _log_end(name, retcode, stdout, stderr, options)
-    ctx.state["retcode"] = 0 if options.ignore_retcode else retcode
+    ctx.retcode = 0 if options.ignore_retcode else retcode
     if options.hide_output:
         stdout = stderr = ""
     return Outcome(done.pid, retcode, stdout, stderr)

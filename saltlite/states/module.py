@@ -175,7 +175,7 @@ def _return_to(ctx: MinionContext, returner: object, name: str, value: object) -
         return
     from saltlite.loader.returners import resolve
 
-    ret = {"id": ctx.config.identity.id, "ret": value, "fun": name, "jid": ctx.job.get("jid", "")}
+    ret = {"id": ctx.config.identity.id, "ret": value, "fun": name, "jid": ctx.jid}
     try:
         resolve(str(returner), ctx).call("returner", ret)
     except (SaltliteError, AttributeError) as error:

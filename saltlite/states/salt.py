@@ -256,7 +256,7 @@ def _given_values(**values: Any) -> dict[str, Any]:
 
 
 def _orchestration_jid(ctx: MinionContext) -> str:
-    return str(ctx.state.get("orchestration_jid") or ctx.job.get("jid") or "")
+    return str(ctx.state.get("orchestration_jid") or ctx.jid)
 
 
 def _tell_start(ctx: MinionContext, data: dict[str, Any]) -> None:
