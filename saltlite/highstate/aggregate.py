@@ -13,7 +13,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
-from saltlite.highstate.call import Chunk
+from saltlite.highstate.chunk import ABSENT, Chunk
 from saltlite.loader.states import resolve
 
 Aggregator = Callable[..., Any]
@@ -24,11 +24,13 @@ MARK = "__agg__"
 
 def is_asked(chunk: Chunk, option: bool | Sequence[str]) -> bool:
     """Whether a state is to take over the work of others, by its own word or by the option's."""
-    if chunk.get(MARK):
+    if chunk.arguments.get(MARK):
         return False
-    given = chunk.get("aggregate", option)
+    own = chunk.options.aggregate
+    given = option if own is ABSENT else own
     if isinstance(given, (list, tuple, str)):
-        return str(chunk["state"]) in given
+        # A list has the names of the state modules that are to do it.
+        return str(chunk.state) in given
     return bool(given)
 
 
@@ -39,11 +41,12 @@ def aggregator(ctx: MinionContext, module: str) -> Aggregator | None:
 
 def prepare(ctx: MinionContext, chunk: Chunk, done: set[str]) -> None:
     """Let a custom state module prepare: ``mod_init(low)``, until it has said ``True`` once."""
-    module = str(chunk["state"])
+    module = str(chunk.state)
     if module in done:
         return
     function = _find_function(ctx, module, MOD_INIT)
-    if function is None or function(dict(chunk)):
+    # One that is not ready yet is asked again with the next state of its module.
+    if function is None or function(chunk.to_low()):
         done.add(module)
 
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
 from saltlite.core import dataclasses
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, fields
 from saltlite.core.jid import jid_time
 from saltlite.core.tags import job_progress
 from saltlite.errors import FunctionError, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate import localconfig
-from saltlite.highstate.call import Answer, Chunk
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
 from saltlite.highstate.locations import place_errors
-from saltlite.highstate.low import low_tag
 from saltlite.highstate.plans import Asked, keep
 from saltlite.highstate.run import run_low
 from saltlite.highstate.sls import StateTree
+from saltlite.highstate.state_return import StateReturn
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +45,30 @@ HARMLESS = frozenset(
     )
 )
 """Functions that a run of states need not wait for."""
+
+
+Answers = dict[str, dict[str, Any]]
+"""The returns of states by tag, as the job gives them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """The keyword arguments of a call that are about its run, as they were given."""
+
+    test: Any = None
+    saltenv: Any = None
+    queue: Any = None
+    concurrent: Any = False
+    pillar: Any = None
+    exclude: Any = None
+    pillarenv: Any = None
+    state_events: Any = None
+    force: Any = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> _Given:
+        names = (each.name for each in fields(cls))
+        return cls(**{name: given[name] for name in names if name in given})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +104,33 @@ class Wishes:
             FunctionError: ``saltenv`` is not the one that is locked.
             SaltliteError: the file that ``localconfig`` names cannot be used.
         """
-        config, given = localconfig.read_for(ctx, given)
-        files = config.files
-        if given.get("saltenv") and files.lock_saltenv and given["saltenv"] != files.saltenv:
+        config, as_left = localconfig.read_for(ctx, given)
+        files, call = config.files, _Given.of(as_left)
+        # To name the environment that is locked in is no change.
+        if call.saltenv and files.lock_saltenv and call.saltenv != files.saltenv:
             raise FunctionError(LOCKED)
-        pillar = given.get("pillar")
-        if pillar is not None and not isinstance(pillar, Mapping):
+        if call.pillar is not None and not isinstance(call.pillar, Mapping):
             raise UsageError(BAD_PILLAR)
-        test = given.get("test")
+        test = call.test
         if test is None:
             test = files.test or ctx.pillar.get("test") is True
         return cls(
             test=bool(test),
-            saltenv=str(given.get("saltenv") or files.saltenv or "base"),
-            queue=_read_queue(files.state_queue if given.get("queue") is None else given["queue"]),
-            concurrent=bool(given.get("concurrent", False)),
-            pillar=pillar or {},
-            exclude=given.get("exclude"),
+            saltenv=str(call.saltenv or files.saltenv or "base"),
+            queue=_read_queue(files.state_queue if call.queue is None else call.queue),
+            concurrent=bool(call.concurrent),
+            pillar=call.pillar or {},
+            exclude=call.exclude,
             config=config,
-            only_env=given.get("saltenv"),
-            pillarenv=given.get("pillarenv"),
-            state_events=_state_events(config, given) if tells else None,
-            force=bool(given.get("force", False)),
+            only_env=call.saltenv,
+            pillarenv=call.pillarenv,
+            state_events=_state_events(config, call) if tells else None,
+            force=bool(call.force),
         )
 
 
-def _state_events(config: MinionConfig, given: Mapping[str, object]) -> bool:
-    asked = given.get("state_events")
+def _state_events(config: MinionConfig, call: _Given) -> bool:
+    asked = call.state_events
     return bool(config.files.state_events if asked is None else asked)
 
 
@@ -130,7 +154,7 @@ def prepare_context(ctx: MinionContext, wishes: Wishes) -> Iterator[MinionContex
         with _as_wished(own, wishes):
             yield own
     finally:
-        ctx.state["retcode"] = own.state.get("retcode", 0)
+        ctx.retcode = own.retcode
 
 
 @contextmanager
@@ -142,6 +166,7 @@ def _as_wished(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
     """
     before = ctx.config, ctx.pillar
     if ctx.config.files.test != wishes.test:
+        # Functions that states call look at the option, not at this call.
         files = dataclasses.replace(ctx.config.files, test=wishes.test)
         ctx.config = dataclasses.replace(ctx.config, files=files)
     try:
@@ -154,6 +179,7 @@ def _as_wished(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
             )
         yield
     finally:
+        # The same job may call other functions behind this one.
         ctx.config, ctx.pillar = before
 
 
@@ -168,14 +194,15 @@ def refusal(ctx: MinionContext, wishes: Wishes) -> list[str] | None:
         others = [] if wishes.concurrent else running(ctx)
         if not others:
             break
+        # True waits for any number of others; a number only as long as there are no more.
         if not wishes.queue or (wishes.queue is not True and len(others) > wishes.queue):
-            ctx.state["retcode"] = COMPILE_ERROR
+            ctx.retcode = COMPILE_ERROR
             return others
         time.sleep(POLL_S)
     errors = [] if wishes.force else pillar_errors(ctx)
     if not errors:
         return None
-    ctx.state["retcode"] = PILLAR_FAILURE
+    ctx.retcode = PILLAR_FAILURE
     return ["Pillar failed to render with the following messages:", *errors]
 
 
@@ -199,11 +226,10 @@ def need_pillar(ctx: MinionContext) -> None:
 
 def running(ctx: MinionContext) -> list[str]:
     """Salt's sentence about each other run of states on this minion."""
-    own = str(ctx.job.get("jid", ""))
     return [
         _describe_job(job)
         for job in ctx.jobs.running()
-        if str(job.get("jid", "")) != own and _runs_states(job)
+        if str(job.get("jid", "")) != ctx.jid and _runs_states(job)
     ]
 
 
@@ -232,10 +258,12 @@ def synchronise(ctx: MinionContext, saltenv: str) -> None:
     try:
         found = ctx.functions.call("saltutil.sync_all", saltenv, refresh=False)
     except (SaltliteError, OSError) as error:
+        # The run goes on with the code that is there.
         log.warning("custom code was not synchronised: %s", error)
         return
     if not isinstance(found, Mapping) or not any(found.values()):
         return
+    # Only where something came: this throws away all that is loaded.
     ctx.functions.reload()
     if found.get("grains") and ctx.refresh_grains is not None:
         ctx.grains = ctx.refresh_grains()
@@ -248,16 +276,17 @@ def compile_states(ctx: MinionContext, make: Callable[[], Compiled]) -> Compiled
     except RenderError as error:
         found = Compiled({}, errors=[error.salt_text])
     if found.errors:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
+        # The return has Salt's sentences as they are; file and line go to the log.
         for line in place_errors(StateTree(file_client(ctx)), found.errors, found.wanted):
             log.error("%s", line)
     return found
 
 
-def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | dict[str, Answer]:
+def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | Answers:
     """Run what was compiled; its errors, or the returns by tag. Sets the retcode."""
     if found.errors:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return list(found.first_errors)
     settled = order(found.low, found.names)
     answers = _run_chunks(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
@@ -276,25 +305,26 @@ def _tells_all(found: Compiled, wishes: Wishes) -> bool:
 
 def apply_some(
     ctx: MinionContext, found: Compiled, wishes: Wishes, ids: Sequence[str]
-) -> list[str] | dict[str, Answer]:
+) -> list[str] | Answers:
     """Run the states of these ids, and those that they require; empty if there is none."""
     if found.errors:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return list(found.first_errors)
     settled = order(found.low, found.names)
-    wanted = [low_tag(chunk) for chunk in settled.low if _is_meant(chunk, ids)]
+    wanted = [chunk.tag for chunk in settled.low if _is_meant(chunk, ids)]
     needed: set[str] = set()
     while wanted:
         tag = wanted.pop()
         if tag not in needed:
             needed.add(tag)
+            # Also what those in turn require.
             wanted += [other for _, other in settled.requisites.get(tag, ())]
-    low = [chunk for chunk in settled.low if low_tag(chunk) in needed]
+    low = [chunk for chunk in settled.low if chunk.tag in needed]
     return _run_chunks(ctx, low, settled, wishes) if low else {}
 
 
 def _is_meant(chunk: Chunk, ids: Sequence[str]) -> bool:
-    return str(chunk["__id__"]) in ids
+    return str(chunk.ident) in ids
 
 
 def _run_chunks(
@@ -304,15 +334,16 @@ def _run_chunks(
     wishes: Wishes,
     *,
     tells_all: bool = False,
-) -> dict[str, Answer]:
-    chunks = {low_tag(chunk): chunk for chunk in low}
+) -> Answers:
+    asked = {chunk.tag: chunk.options.fire_event for chunk in low}
     for circle in settled.circles.values():
         log.error("recursive requisite: %s", " -> ".join(circle))
 
-    def told(tag: str, answer: Answer, total: int) -> None:
-        _fire_progress(ctx, chunks.get(tag, {}), answer, total, tells_all=tells_all)
+    def told(tag: str, answer: StateReturn, total: int) -> None:
+        # What listens is told under a tag that is none of the chunks', and asks for no event.
+        _fire_progress(ctx, asked.get(tag), answer, total, tells_all=tells_all)
 
-    answers = run_low(
+    returns = run_low(
         ctx,
         low,
         settled.requisites,
@@ -321,38 +352,38 @@ def _run_chunks(
         unheard=settled.unheard,
         told=told,
     )
-    forget(ctx, str(ctx.job.get("jid", "")))
-    ctx.state["retcode"] = retcode_of(answers)
-    return answers
+    # What was said to this run (pause, kill) is over with it.
+    forget(ctx, ctx.jid)
+    ctx.retcode = retcode_of(returns.values())
+    return {tag: found.to_return() for tag, found in returns.items()}
 
 
-def retcode_of(answers: Mapping[str, Answer]) -> int:
+def retcode_of(returns: Iterable[StateReturn]) -> int:
     """The job's retcode for the returns of states."""
-    failed = any(answer.get("result") is False for answer in answers.values())
-    return STATE_FAILURE if failed else 0
+    return STATE_FAILURE if any(found.has_failed for found in returns) else 0
 
 
 def _fire_progress(
-    ctx: MinionContext, chunk: Chunk, answer: Answer, total: int, *, tells_all: bool
+    ctx: MinionContext, asked: object, answer: StateReturn, total: int, *, tells_all: bool
 ) -> None:
-    """Tell the master of a finished state, if that is wanted."""
-    minion, jid = ctx.config.identity.id, str(ctx.job.get("jid", "req"))
-    asked = chunk.get("fire_event")
+    """Tell the master of a finished state, if that is wanted; ``asked`` is its ``fire_event``."""
+    minion, jid = ctx.config.identity.id, ctx.jid or "req"
     tags = []
     if tells_all:
-        tags.append(job_progress(jid, minion, answer["__run_num__"]))
+        tags.append(job_progress(jid, minion, answer.number))
     if asked:
-        name = asked if isinstance(asked, str) else answer.get("name")
+        name = asked if isinstance(asked, str) else answer.name
         tags.append(f"salt/state_result/{jid}/{minion}/{name}")
     for tag in tags:
-        data = {"ret": answer, "len": total}
+        data = {"ret": answer.to_return(), "len": total}
         try:
             ctx.functions.call("event.fire_master", data, tag, preload={"jid": jid})
         except SaltliteError as error:
+            # States are not to fail because nobody could be told.
             log.warning("event %s was not fired: %s", tag, error)
 
 
-def no_states(comment: str = NO_TOP) -> dict[str, Answer]:
+def no_states(comment: str = NO_TOP) -> Answers:
     """The pseudo state that says that a top file has nothing to run.
 
     Source: tests/cases/data/cli_samples.yaml.

@@ -1,4 +1,4 @@
-"""Call one state function with what its declaration says, and bring back Salt's dictionary."""
+"""Call one state function with what its declaration says; what it gives becomes a StateReturn."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.disk import with_umask
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
+from saltlite.highstate.chunk import ABSENT, LOWSTATE, Chunk, LowState
 from saltlite.highstate.conditions import find_skip_reason, run_check_cmd
-from saltlite.highstate.low import LOWSTATE
+from saltlite.highstate.requisites import PREREQUIRED, SPELLINGS
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import fill_slots
+from saltlite.highstate.state_return import StateReturn
 from saltlite.loader.catalogue import STATES
 from saltlite.loader.registry import Function
 from saltlite.loader.signature import keywords
 from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
 
-Chunk = Mapping[str, Any]
-
-REQUISITES = frozenset(
-    f"{kind}{form}"
-    for kind in ("require", "watch", "prereq", "onchanges", "onfail", "listen", "use")
-    for form in ("", "_in", "_any", "_all")
-)
-OWN = REQUISITES | {
+OWN = SPELLINGS | {
     *("state", "fun", "order", "onlyif", "unless", "creates", "check_cmd", "failhard", "retry"),
     *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
-    *("runas", "runas_password", "umask", "timeout", "saltenv", "prerequired", "onfail_stop"),
+    *("runas", "runas_password", "umask", "timeout", "saltenv", PREREQUIRED.name, "onfail_stop"),
     *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
     *("__orchestration_jid__", "names"),
 }
@@ -49,14 +44,16 @@ _KEPT = frozenset({"__env__", "__id__", "__sls__"})
 _FOR_COMMANDS = frozenset({"runas", "umask", "timeout", "saltenv"})
 """Passed on by those that call the function that was declared."""
 
-Answer = dict[str, Any]
+
+RUNNING = "running"
+"""Where ``ctx.state`` has the returns of what has run, by tag."""
 
 
 class Refused(SaltliteError):
     """A declaration that cannot be called; ``str()`` is Salt's comment."""
 
 
-def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
+def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> StateReturn:
     """The return of a chunk's function, if its conditions let it run; without times and numbers.
 
     Raises:
@@ -64,39 +61,48 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> Answer:
         UsageError: it does not take an argument that is given.
     """
     function = _find_state_function(ctx, chunk)
+    # Before the conditions: a wrong declaration is told even where it would not be run.
     arguments = _select_arguments(function, chunk)
     mask = _read_umask(chunk)
     try:
         met = find_skip_reason(ctx, chunk)
         if met is not None:
-            return met.as_return(chunk["name"])
+            return _from_verdict(met, chunk)
+        # Slots call functions, so not before it is clear that the state runs.
         arguments = fill_slots(ctx, arguments)
         with with_umask(mask):
-            answer = _call_state(ctx, function, arguments, chunk, test=test)
-        if "check_cmd" in chunk and f"{chunk['state']}.{chunk['fun']}" not in CHECKS_ITSELF:
-            answer["result"], answer["comment"] = run_check_cmd(ctx, chunk)
-        return answer
+            found = _call_state(ctx, function, arguments, chunk, test=test)
+        if chunk.options.check_cmd is not ABSENT and chunk.function not in CHECKS_ITSELF:
+            # What the state itself says of its result is gone then, as in Salt.
+            found.result, found.comment = run_check_cmd(ctx, chunk)
+        return found
     except SaltliteError as error:
-        return Verdict(result=False, comment=str(error)).as_return(chunk["name"])
+        return _from_verdict(Verdict(result=False, comment=str(error)), chunk)
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
         comment = f"An exception occurred in this state: {_format_trace(error)}"
-        return Verdict(result=False, comment=comment).as_return(chunk["name"])
+        return _from_verdict(Verdict(result=False, comment=comment), chunk)
+
+
+def _from_verdict(verdict: Verdict, chunk: Chunk) -> StateReturn:
+    return StateReturn(verdict.as_return(chunk.name))
 
 
 def load_function(ctx: MinionContext, chunk: Chunk) -> None:
     """Import the function of a chunk, so that processes that fork from here have it already."""
+    # The child says so, as the result of the state.
     with suppress(FunctionUnavailable):
-        resolve(f"{chunk['state']}.{chunk['fun']}", ctx)
+        resolve(chunk.function, ctx)
 
 
 def _read_umask(chunk: Chunk) -> int | None:
     """The permissions that ``umask`` takes from what the state makes; digits are octal ones."""
-    if "umask" not in chunk:
+    mask = chunk.options.umask
+    if mask is ABSENT:
         return None
     try:
-        return int(str(chunk["umask"]), 8)
+        return int(str(mask), 8)
     except ValueError:
-        raise Refused(f"Invalid umask: {chunk['umask']}\n") from None
+        raise Refused(f"Invalid umask: {mask}\n") from None
 
 
 class StateFunctions:
@@ -112,10 +118,11 @@ class StateFunctions:
         if found.is_users:
             return Function(name, found.call, found.call.__doc__, None)
         code: Any = found.call
+        # The context is bound to it; the documentation is that of the function below.
         while isinstance(code, partial):
             code = code.func
 
-        def run(name: str, *args: Any, **kwargs: Any) -> Answer:
+        def run(name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
             declared = found.call(name, *args, **kwargs)
             made = realise(declared, self._ctx, test=self._is_test())
             return made.as_return(name) if isinstance(made, Verdict) else dict(made)
@@ -148,44 +155,30 @@ def _call_state(
     chunk: Chunk,
     *,
     test: bool,
-) -> Answer:
+) -> StateReturn:
     if function.is_users:
         _set_globals(ctx, function, chunk)
     with _test_surroundings(ctx, function, test=test):
         declared = function.call(**arguments)
         found = realise(declared, ctx, test=test)
     if isinstance(found, Verdict):
-        return found.as_return(chunk["name"])  # ``more`` may have another name
+        return _from_verdict(found, chunk)  # ``more`` may have another name
     if not isinstance(found, Mapping):
-        kind = f"{chunk['state']}.{chunk['fun']}"
-        raise Refused(f"Malformed state return: {kind} gave no dictionary")
-    return _normalize_answer(dict(found), chunk)
+        raise Refused(f"Malformed state return: {chunk.function} gave no dictionary")
+    return StateReturn.from_custom(found, chunk.name)
 
 
 def _set_globals(ctx: MinionContext, function: StateFunction, chunk: Chunk) -> None:
     """Let a custom state's module know in its globals what is run, as Salt does."""
+    # The loader's wrapper is of another module, whose globals the state does not see.
     known = getattr(function.call, "__wrapped__", function.call).__globals__
-    known["__low__"] = dict(chunk)
-    known["__env__"] = chunk.get("__env__") or "base"
-    known["__lowstate__"] = ctx.state.get(LOWSTATE, [])
-    known["__running__"] = ctx.state.get("running", {})
-
-
-def _normalize_answer(answer: Answer, chunk: Chunk) -> Answer:
-    """A custom state's return in the shape that all others have."""
-    answer.setdefault("name", chunk["name"])
-    if not isinstance(answer.get("changes"), Mapping):
-        answer["changes"] = {}
-    answer["comment"] = text_of(answer.get("comment", ""))
-    warnings = answer.get("warnings")
-    if isinstance(warnings, str):
-        answer["warnings"] = [warnings]
-    return answer
-
-
-def text_of(comment: object) -> str:
-    """A comment, which may be a list of lines, as text."""
-    return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
+    lowstate: LowState | None = ctx.state.get(LOWSTATE)
+    known |= {
+        "__low__": chunk.to_low(),
+        "__env__": chunk.saltenv or "base",
+        "__lowstate__": lowstate.to_low() if lowstate is not None else [],
+        "__running__": ctx.state.get(RUNNING, {}),
+    }
 
 
 def _test_surroundings(
@@ -203,31 +196,32 @@ def _test_surroundings(
 
 
 def _find_state_function(ctx: MinionContext, chunk: Chunk) -> StateFunction:
-    name = f"{chunk['state']}.{chunk['fun']}"
     try:
-        return resolve(name, ctx)
+        return resolve(chunk.function, ctx)
     except FunctionUnavailable as error:
-        where = f"State '{name}' was not found in SLS '{chunk.get('__sls__')}'"
+        where = f"State '{chunk.function}' was not found in SLS '{chunk.sls}'"
         raise Refused(f"{where}\nReason: {error}\n") from None
 
 
 def _select_arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
     """Those of the chunk that the function takes."""
     taken, any_other = keywords(function.call)
-    given = {str(key): value for key, value in chunk.items()}
+    given = {str(key): value for key, value in chunk.to_low().items()}
     missing = missing_of(function.call, given)
     if missing:
-        name = f"{chunk['state']}.{chunk['fun']}"
-        raise Refused("".join(f"Missing parameter {each} for state {name}\n" for each in missing))
-    if "saltenv" in taken and chunk["state"] not in ENVIRONMENT_AS_GIVEN:
-        given.setdefault("saltenv", chunk.get("__env__") or "base")
+        lines = (f"Missing parameter {each} for state {chunk.function}\n" for each in missing)
+        raise Refused("".join(lines))
+    if "saltenv" in taken and chunk.state not in ENVIRONMENT_AS_GIVEN:
+        # Files are looked for in the environment of the SLS, unless the state names another.
+        given.setdefault("saltenv", chunk.saltenv or "base")
     if any_other and function.is_users:
         return {key: given[key] for key in given if key in taken or key not in _KEPT_BACK}
     stray = [key for key in given if key not in taken and not _is_engines_own(key)]
     if stray and not any_other:
-        raise UsageError(_describe_stray_arguments(stray, f"{chunk['state']}.{chunk['fun']}"))
+        raise UsageError(_describe_stray_arguments(stray, chunk.function))
     kept = _KEPT if any_other else frozenset()
-    if chunk["fun"] == MOD_WATCH:
+    if chunk.fun == MOD_WATCH:
+        # It calls the declared function in its turn, which is to run as it would have.
         kept |= _FOR_COMMANDS
     return {
         key: value
@@ -252,6 +246,7 @@ def missing_of(function: Callable[..., Any], given: Mapping[str, object]) -> lis
     """The arguments without a default that are not given, by the function's code."""
     bound = 0
     while isinstance(function, partial):
+        # What is bound already (the context) is nothing that a declaration could lack.
         bound, function = bound + len(function.args), function.func
     plain: Any = vars(function).get("__wrapped__", function)
     code = plain.__code__
@@ -261,6 +256,7 @@ def missing_of(function: Callable[..., Any], given: Mapping[str, object]) -> lis
 
 def _format_trace(error: BaseException) -> str:
     frames = error.__traceback__
+    # The frames of this file say nothing about the fault of the state.
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(error), error, frames))

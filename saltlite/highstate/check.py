@@ -21,10 +21,11 @@ from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate.call import OWN, StateFunctions, missing_of
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finish, verify
 from saltlite.highstate.locations import place_errors
-from saltlite.highstate.low import Chunk, low_of, low_tag
+from saltlite.highstate.low import low_of
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Reader, SlsRef, StateTree
 from saltlite.highstate.top import TopStates
 from saltlite.loader.signature import keywords
@@ -137,6 +138,7 @@ class _Once(Reader):
             message, why = self.cache.failed[place]
             self.errors.append(message)
             self.failed[message] = why
+        # Compiling changes what it is given, and another run is to see it as it was.
         return deepcopy(self.cache.rendered[place])
 
 
@@ -159,6 +161,7 @@ class _Run:
             if isinstance(body, Mapping) or ident in (EXTEND, EXCLUDE)  # others were told
         }
         done = finish(high, list(exclude or ()))
+        # One mistake is not to hide those of the other states.
         sound = {ident: body for ident, body in done.high.items() if not verify({ident: body})}
         self.is_whole = not files.errors and len(sound) == len(done.high)
         self.errors = [*files.errors, *done.errors]
@@ -177,7 +180,7 @@ def _collect_mistakes(
     for run in runs:
         mistakes.update(_compile_errors(run, places))
         for chunk in run.low:
-            states.add((chunk.get("__env__"), chunk.get("__sls__"), low_tag(chunk)))
+            states.add((chunk.saltenv, chunk.sls, chunk.tag))
             mistakes.update(own.of(chunk))
         mistakes.update(_check_requisites(run, places, known))
         mistakes.update(own.templates(run.files.places))
@@ -194,6 +197,7 @@ def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
             continue
         place, error = run.files.failed[text]
         path, line = places.text(place)[0], 0
+        # The line of an imported file is no line of this one.
         if isinstance(error, RenderError) and not error.imported:
             line = error.line or 0
         yield Mistake(path, line, text.rstrip())
@@ -211,8 +215,8 @@ class Places:
 
     def of(self, chunk: Chunk, argument: str = "") -> tuple[str, int]:
         """The path of a chunk's file, and the line of its argument, else of its ID, else 0."""
-        path, lines = self.text(SlsRef(str(chunk.get("__sls__")), str(chunk.get("__env__"))))
-        start = _line_of_id(lines, str(chunk["__id__"]))
+        path, lines = self.text(SlsRef(str(chunk.sls), str(chunk.saltenv)))
+        start = _line_of_id(lines, str(chunk.ident))
         if not start or not argument:
             return path, start
         return path, _line_of_argument(lines, start, argument) or start
@@ -303,7 +307,7 @@ class Checks:
         """What is wrong with a state by itself."""
         yield from self._check_function(chunk)
         yield from self._check_sources(chunk)
-        for argument in OF_PILLAR & chunk.keys():
+        for argument in OF_PILLAR & chunk.arguments.keys():
             yield from self._check_pillar(chunk, argument)
 
     def templates(self, places: Sequence[SlsRef]) -> Iterator[Mistake]:
@@ -323,19 +327,20 @@ class Checks:
     # -- functions and arguments
 
     def _check_function(self, chunk: Chunk) -> Iterator[Mistake]:
-        name = f"{chunk['state']}.{chunk['fun']}"
+        name = chunk.function
         try:
             function = resolve(name, self.ctx)
         except FunctionUnavailable as error:
             text = f"{str(error).rstrip('.')}{_suggest_nearest(name, self._list_known_names())}"
-            yield self._make_mistake(chunk, text, str(chunk["state"]))
+            yield self._make_mistake(chunk, text, str(chunk.state))
             return
-        for each in missing_of(function.call, chunk):
+        for each in missing_of(function.call, chunk.to_low()):
             yield self._make_mistake(chunk, f"{name} needs the argument '{each}'")
         taken, any_other = keywords(function.call)
-        for key in map(str, chunk):
+        for key in map(str, chunk.arguments):
             if key in taken or key in OWN or key.startswith("__") or key in ("name", "name_order"):
                 continue
+            # Where any argument may be given, only a near miss is a slip.
             cutoff = MISSPELT if any_other else ALIKE
             close = get_close_matches(key, [*taken, *OWN], n=1, cutoff=cutoff)
             if any_other and not close:
@@ -351,13 +356,14 @@ class Checks:
     # -- files
 
     def _check_sources(self, chunk: Chunk) -> Iterator[Mistake]:
-        for argument, value in chunk.items():
+        for argument, value in chunk.to_low().items():
             given = [
                 _path_of_source(each) for each in (value if isinstance(value, list) else [value])
             ]
             wanted = [each for each in given if each.startswith(SALT)]
             several = argument == "source" and len(given) > 1
             lacking = [each for each in wanted if not self._is_there(each, chunk)]
+            # Of several sources the first that is there counts.
             if several and len(lacking) < len(given):
                 continue
             for each in lacking:
@@ -366,7 +372,7 @@ class Checks:
     def _is_there(self, url: str, chunk: Chunk) -> bool:
         path, _, query = url.removeprefix(SALT).partition("?")
         saltenv = query.partition("saltenv=")[2].partition("&")[0]
-        files, dirs = self._list_files(saltenv or str(chunk.get("__env__") or "base"))
+        files, dirs = self._list_files(saltenv or str(chunk.saltenv or "base"))
         return path.removeprefix("|") in files or path.strip("/") in dirs
 
     def _list_files(self, saltenv: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -379,7 +385,8 @@ class Checks:
     # -- pillar
 
     def _check_pillar(self, chunk: Chunk, argument: str) -> Iterator[Mistake]:
-        keys = chunk[argument] if isinstance(chunk[argument], list) else [chunk[argument]]
+        given = chunk.arguments[argument]
+        keys = given if isinstance(given, list) else [given]
         for key in map(str, keys):
             if traverse(self.ctx.pillar, key, _ABSENT) is _ABSENT:
                 hint = _suggest_nearest(key, _list_nested_keys(self.ctx.pillar))
@@ -388,7 +395,7 @@ class Checks:
                 )
 
     def _make_mistake(self, chunk: Chunk, text: str, argument: str = "") -> Mistake:
-        return Mistake(*self.places.of(chunk, argument), f"{chunk['__id__']}: {text}")
+        return Mistake(*self.places.of(chunk, argument), f"{chunk.ident}: {text}")
 
 
 def _path_of_source(value: object) -> str:
@@ -402,22 +409,24 @@ def _check_requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterato
     """Requisites that name nothing, and circles. With files that do not render, only circles."""
     low = run.low
     settled = order(low, run.files.names)
-    by_tag = {low_tag(chunk): (number, chunk) for number, chunk in enumerate(low)}
+    by_tag = {chunk.tag: (number, chunk) for number, chunk in enumerate(low)}
     found = Requisites(low, run.files.names)
     known = sorted({name for each in low for name in _names_of(each)})
+    # What is looked at alone may be meant to run with others.
     others = elsewhere if run.is_part else frozenset()
     for tag, problem in settled.problems.items():
         number, chunk = by_tag[tag]
         if problem == RECURSIVE:
             path, line = places.of(chunk)
             yield Mistake(path, line, f"circle: {' -> '.join(settled.circles[tag])}")
+        # With files missing from the run nobody knows what is not there.
         elif run.is_whole:
             for kind, module, name in found.lacking(number):
                 if f"{module}: {name}" in others:
                     continue
                 hint = _suggest_nearest(f"{module}: {name}", known)
-                text = f"{chunk['__id__']}: {kind}: there is no {module}: {name}{hint}"
-                yield Mistake(*places.of(chunk, kind), text)
+                text = f"{chunk.ident}: {kind.name}: there is no {module}: {name}{hint}"
+                yield Mistake(*places.of(chunk, kind.name), text)
     for module, name, _teller in settled.unheard if run.is_whole else ():
         if f"{module}: {name}" not in others:
             yield Mistake("", 0, f"listen: there is no {module}: {name}")
@@ -425,10 +434,10 @@ def _check_requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterato
 
 def _names_of(chunk: Chunk) -> Iterator[str]:
     """What a requisite may call a state, but for globs."""
-    yield f"{chunk['state']}: {chunk['__id__']}"
-    yield f"{chunk['state']}: {chunk['name']}"
-    yield f"id: {chunk['__id__']}"
-    yield f"sls: {chunk.get('__sls__')}"
+    yield f"{chunk.state}: {chunk.ident}"
+    yield f"{chunk.state}: {chunk.name}"
+    yield f"id: {chunk.ident}"
+    yield f"sls: {chunk.sls}"
 
 
 def _list_nested_keys(data: Any, before: str = "") -> list[str]:

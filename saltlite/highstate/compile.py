@@ -8,22 +8,12 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.highstate import top
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.high import finish, verify
-from saltlite.highstate.low import Chunk, low_of, low_tag
+from saltlite.highstate.low import low_of
 from saltlite.highstate.sls import High, expand_high, reader
 from saltlite.templates.compiled import keep_compiled
 from saltlite.templates.own import forget_changes
-
-__all__ = [
-    "Compiled",
-    "compile_high",
-    "compile_highstate",
-    "compile_sls",
-    "compile_template",
-    "low_tag",
-    "parse_list",
-    "top_of",
-]
 
 TEMPLATE = "<template-str>"
 """Salt's name of a template that is no file."""
@@ -133,6 +123,7 @@ def compile_template(ctx: MinionContext, data: object, path: str = "") -> Compil
     high, errors = expand_high(data, f"template {TEMPLATE}")
     if errors:
         return Compiled(high, errors=errors)
+    # The states of a bare text have no file whose order could count.
     if path:
         reader(ctx).number(high)
         for body in high.values():
@@ -168,6 +159,7 @@ def _compile_wanted(
     exclude: object,
 ) -> Compiled:
     keep_compiled(ctx)
+    # Templates of the run before may have changed what they share; a new run begins afresh.
     forget_changes(ctx)
     files = reader(ctx, auto_order=options.state_auto_order)
     high = files.read(wanted)

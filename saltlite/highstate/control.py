@@ -107,8 +107,10 @@ def say(ctx: MinionContext, jid: str, ident: str, what: Mapping[str, object] | N
     """
     if not _JID.fullmatch(jid):
         raise UsageError(f"{jid[:40]!r} is no job id: it must be 20 digits")
+    # Whoever may write here can stop runs.
     _control_directory(ctx).mkdir(mode=0o700, parents=True, exist_ok=True)
     went_on = _goes_on(ctx, jid)
+    # Two callers may say something to the same run at once.
     with hold_lock(Path(ctx.config.paths.cachedir, LOCK)):
         said = pauses(ctx, jid)
         if what is None:
@@ -136,6 +138,7 @@ def _forget_unheard(ctx: MinionContext) -> None:
         if not entry.name.startswith(".") and not _goes_on(ctx, entry.name)
     ]
     newest = sorted(waiting, reverse=True)
+    # Of the wall clock, as the times of files are.
     oldest_s = time.time() - KEPT_S
     for number, (said_s, jid) in enumerate(newest, 1):
         if number >= MOST or said_s < oldest_s:
@@ -150,6 +153,7 @@ def forget(ctx: MinionContext, jid: str) -> None:
 
 def may_go_on(ctx: MinionContext, jid: str, ident: str) -> bool:
     """Wait while a run is to pause before a state; whether it may go on then."""
+    # Asked before every state, and nearly always this is all of it.
     if not jid or not os.path.exists(f"{ctx.config.paths.cachedir}/{DIRECTORY}/{jid}"):
         return True
     begun_s = time.monotonic()
@@ -170,4 +174,5 @@ def _control_directory(ctx: MinionContext) -> Path:
 
 
 def _control_path(ctx: MinionContext, jid: str) -> Path:
+    # The last part alone: a jid comes from whoever calls.
     return _control_directory(ctx) / Path(jid).name

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.graph import Ordered
-from saltlite.highstate.low import Chunk, low_tag
+from saltlite.highstate.requisites import PREREQUIRED, Requisite
 
 if TYPE_CHECKING:
     from saltlite.host import Host
 
 FORMATS = ("mermaid", "dot", "svg")
 
-TURNED = "prerequired"
-"""The other end of ``prereq``, which is drawn already."""
-
-DASHED = frozenset({"listen", "onfail", "onchanges"})
 BROKEN = "#c0392b"
 
 
@@ -41,12 +38,7 @@ class Arrow:
 
     source: int
     target: int
-    kind: str
-
-    @property
-    def is_dashed(self) -> bool:
-        """Whether the one runs only if the other came to something."""
-        return self.kind.partition("_")[0] in DASHED
+    kind: Requisite
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +51,19 @@ class Drawing:
 
 def drawing_of(settled: Ordered) -> Drawing:
     """What is to be drawn of states whose order has been settled."""
-    numbers = {low_tag(chunk): number for number, chunk in enumerate(settled.low)}
+    numbers = {chunk.tag: number for number, chunk in enumerate(settled.low)}
     frames: dict[str, list[Box]] = {}
     for chunk in settled.low:
-        tag = low_tag(chunk)
+        tag = chunk.tag
         problem = _describe_problem(settled, tag)
         box = Box(numbers[tag], tuple(_label_lines(chunk)), problem)
-        frames.setdefault(str(chunk.get("__sls__") or ""), []).append(box)
+        # In order of the run, so the first state of a file places its frame.
+        frames.setdefault(str(chunk.sls or ""), []).append(box)
     arrows = [
         _make_arrow(numbers[other], numbers[tag], kind)
         for tag, edges in settled.requisites.items()
         for kind, other in edges
-        if kind != TURNED
+        if kind is not PREREQUIRED  # the other end of a prereq, which is drawn already
     ]
     return Drawing(frames, sorted(arrows, key=lambda arrow: (arrow.target, arrow.source)))
 
@@ -103,15 +96,14 @@ def _describe_problem(settled: Ordered, tag: str) -> str:
 
 
 def _label_lines(chunk: Chunk) -> Iterator[str]:
-    yield str(chunk["__id__"])
-    if chunk["name"] != chunk["__id__"]:
-        yield str(chunk["name"])
-    yield f"{chunk['state']}.{chunk['fun']}"
+    yield str(chunk.ident)
+    if chunk.name != chunk.ident:
+        yield str(chunk.name)
+    yield chunk.function
 
 
-def _make_arrow(needed: int, needing: int, kind: str) -> Arrow:
-    """A ``prereq`` runs before what it names."""
-    if kind.startswith("prereq"):
+def _make_arrow(needed: int, needing: int, kind: Requisite) -> Arrow:
+    if kind.runs_first:
         return Arrow(needing, needed, kind)
     return Arrow(needed, needing, kind)
 
@@ -123,6 +115,7 @@ def dot(drawing: Drawing) -> str:
     """The graph in Graphviz's language."""
     lines = ["digraph states {", "  rankdir=LR;", '  node [shape=box, fontname="sans-serif"];']
     for place, (sls, boxes) in enumerate(drawing.frames.items()):
+        # Graphviz frames only those whose name begins with cluster.
         lines += [f"  subgraph cluster_{place} {{", f"    label={_quote_dot(sls)};"]
         lines += [f"    {_dot_box(box)}" for box in boxes]
         lines.append("  }")
@@ -138,8 +131,8 @@ def _dot_box(box: Box) -> str:
 
 
 def _dot_arrow(arrow: Arrow) -> str:
-    style = ", style=dashed" if arrow.is_dashed else ""
-    return f"n{arrow.source} -> n{arrow.target} [label={_quote_dot(arrow.kind)}{style}];"
+    style = ", style=dashed" if arrow.kind.is_dashed else ""
+    return f"n{arrow.source} -> n{arrow.target} [label={_quote_dot(arrow.kind.name)}{style}];"
 
 
 def _quote_dot(text: str) -> str:
@@ -172,13 +165,15 @@ def _mermaid_box(box: Box) -> str:
 
 
 def _mermaid_arrow(arrow: Arrow) -> str:
-    line = "-.->" if arrow.is_dashed else "-->"
-    return f"n{arrow.source} {line}|{arrow.kind}| n{arrow.target}"
+    line = "-.->" if arrow.kind.is_dashed else "-->"
+    return f"n{arrow.source} {line}|{arrow.kind.name}| n{arrow.target}"
 
 
 def _quote_mermaid(*lines: str) -> str:
     """Text in quotes; signs that would end it, or be read as markup, as entities."""
     escaped = (
-        "".join(f"#{ord(sign)};" if sign in '"#<>&`|' else sign for sign in line) for line in lines
+        # Mermaid has no escapes, but knows numbered entities.
+        "".join(f"#{ord(sign)};" if sign in '"#<>&`|' else sign for sign in line)
+        for line in lines
     )
     return '"' + "<br/>".join(" ".join(line.split()) for line in escaped) + '"'

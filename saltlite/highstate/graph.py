@@ -13,24 +13,21 @@ from typing import Any
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
-from saltlite.highstate.low import Chunk, low_tag
+from saltlite.highstate.chunk import Chunk
+from saltlite.highstate.requisites import LISTEN, PREREQ, PREREQUIRED, SETTLING, Requisite
 
-Edge = tuple[str, str]
-"""Kind of a requisite, and the tag of a chunk that it names."""
+Edge = tuple[Requisite, str]
+"""A kind of requisite, and the tag of a chunk that it names."""
+
+Wanted = tuple[Requisite, list[tuple[tuple[str, Any], list[int]]]]
+"""A requisite as it was declared: of each module and name the numbers of the chunks it names."""
 
 Unheard = tuple[str, str, str]
 """Module and name of what listens or is listened to, and is not there; the tag of the chunk that
 says so by ``listen_in``, which matters only if it changes, or ``""``."""
 
-KINDS = (
-    *("require", "require_any", "watch", "watch_any", "prereq"),
-    *("onfail", "onfail_any", "onfail_all", "onchanges", "onchanges_any"),
-)
-"""What settles the order, in the order in which it is looked at. Others in ``_any`` and ``_all``
-are no requisites in Salt, though it takes them."""
-
-PREREQUIRED = "prerequired"
-"""What a state has that others want to run before, if it can be named."""
+READ = (*SETTLING, PREREQUIRED)
+"""What names chunks before the run."""
 
 GLOB = regex(r"[*?\[]")
 NOT_FOUND = "The following requisites were not found:\n"
@@ -59,21 +56,24 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
 
     ``names`` are the SLS that were read; one of them may be required though it has no chunks.
     """
-    tags = [low_tag(chunk) for chunk in low]
+    tags = [chunk.tag for chunk in low]
     found = Requisites(low, names)
     edges = [list(found.of(number)) for number in range(len(low))]
     for number in found.unmet:  # what it was to run before is not to be run without it
-        edges[number] = [edge for edge in edges[number] if edge[0] == "prereq"]
+        edges[number] = [edge for edge in edges[number] if edge[0] is PREREQ]
     sequence, circles = sort_topologically(_needs_of(edges))
+    # It is told its mistake and not run, so nothing of what it names is to be waited for.
     for number in circles:
         edges[number] = []
     requisites = {
         tags[number]: [(kind, tags[other]) for kind, other in edges[number]]
         for number in range(len(low))
     }
+    # Not before: to the order both ends of a prereq would be a circle.
     _turn_prereq(requisites)
+    # Whoever listens is told when all have run, so this settles no order.
     for listener, other in found.listeners():
-        requisites[tags[listener]].append(("listen", tags[other]))
+        requisites[tags[listener]].append((LISTEN, tags[other]))
     return Ordered(
         [low[number] for number in sequence],
         requisites,
@@ -86,17 +86,14 @@ def order(low: Sequence[Chunk], names: Iterable[str] = ()) -> Ordered:
 
 def _turn_prereq(requisites: dict[str, list[Edge]]) -> None:
     turned = [
-        (other, tag)
-        for tag, edges in requisites.items()
-        for kind, other in edges
-        if kind == "prereq"
+        (other, tag) for tag, edges in requisites.items() for kind, other in edges if kind is PREREQ
     ]
     for other, tag in turned:
         requisites[other].append((PREREQUIRED, tag))
 
 
 def _ids_of_circle(low: Sequence[Chunk], circle: Sequence[int]) -> list[str]:
-    return [str(low[number]["__id__"]) for number in circle]
+    return [str(low[number].ident) for number in circle]
 
 
 # --- what requisites name ------------------------------------------------------------------------
@@ -111,42 +108,36 @@ class Requisites:
         self._read = frozenset(names)
         self._seen: dict[tuple[str, str], list[int]] = {}
         for number, chunk in enumerate(low):
-            self._add_name("sls", chunk.get("__sls__"), number)
-            for name in {str(chunk["__id__"]), str(chunk["name"])}:
+            self._add_name("sls", chunk.sls, number)
+            # A set: most have their id for a name, and would be found twice.
+            for name in {str(chunk.ident), str(chunk.name)}:
                 self._add_name("id", name, number)
-                self._add_name(str(chunk["state"]), name, number)
+                self._add_name(str(chunk.state), name, number)
         self._modules: dict[str, list[tuple[str, list[int]]]] = {}
         for (module, name), numbers in self._by.items():
             self._modules.setdefault(module, []).append((name, numbers))
         self.unheard: list[Unheard] = []
-        self._wanted = [
-            [
-                (kind, [(pair, self._find_named(*pair)) for pair in self._read_names(chunk[kind])])
-                for kind in (*KINDS, PREREQUIRED)
-                if kind in chunk
-            ]
-            for chunk in low
-        ]
+        self._wanted = [[*self._read_requisites(chunk.arguments)] for chunk in low]
         self.unmet = {
             number: text
             for number, wanted in enumerate(self._wanted)
             if (text := _describe_lacking(wanted))
         }
 
-    def of(self, number: int) -> Iterator[tuple[str, int]]:
+    def of(self, number: int) -> Iterator[tuple[Requisite, int]]:
         """Kind and number of each chunk that the requisites of a chunk name."""
         for kind, wanted in self._wanted[number]:
-            if kind == PREREQUIRED:  # the other side of a prereq, which has the edge
+            if kind is PREREQUIRED:  # the other side of a prereq, which has the edge
                 continue
             named = dict.fromkeys(other for _pair, others in wanted for other in others)
             yield from ((kind, other) for other in named)
 
-    def lacking(self, number: int) -> list[tuple[str, str, Any]]:
+    def lacking(self, number: int) -> list[tuple[Requisite, str, Any]]:
         """Kind, module and name of what a chunk's requisites name and is not there."""
         return [
             (kind, *pair)
             for kind, pairs in self._wanted[number]
-            if not kind.endswith("_all")
+            if not kind.may_lack
             for pair, named in pairs
             if not named
         ]
@@ -154,11 +145,17 @@ class Requisites:
     def listeners(self) -> Iterator[tuple[int, int]]:
         """Who listens, and to whom; what is not there goes to ``unheard``."""
         for number, chunk in enumerate(self._low):
-            for module, name in _listen_items(chunk.get("listen")):
+            for module, name in _listen_items(chunk.arguments.get(LISTEN.name)):
                 yield from ((number, other) for other in self._find_listened(module, name, ""))
-            for module, name in _listen_items(chunk.get("listen_in")):
-                teller = low_tag(chunk)
-                yield from ((other, number) for other in self._find_listened(module, name, teller))
+            for module, name in _listen_items(chunk.arguments.get(LISTEN.inverse)):
+                heard = self._find_listened(module, name, chunk.tag)
+                yield from ((other, number) for other in heard)
+
+    def _read_requisites(self, arguments: Mapping[str, object]) -> Iterator[Wanted]:
+        for kind in READ:
+            if kind.name in arguments:
+                names = self._read_names(arguments[kind.name])
+                yield kind, [(pair, self._find_named(*pair)) for pair in names]
 
     def _read_names(self, requisite: object) -> Iterator[tuple[str, Any]]:
         """What a requisite names, without SLS that have been read and are empty."""
@@ -170,6 +167,7 @@ class Requisites:
         """The chunks of this very name: as in Salt globs and SLS are none; of an id the first."""
         if not module:
             return self._by.get(("id", name), [])[:1]
+        # Salt looks up state modules alone here, and neither of the two is one.
         found = [] if module in ("id", "sls") else self._by.get((module, str(name)), [])
         if not found:
             self.unheard.append((module, str(name), teller))
@@ -182,6 +180,7 @@ class Requisites:
         """The chunks of a module whose id or name fits; of an SLS with ``sls``, any with ``id``."""
         if not isinstance(pattern, str) or not GLOB.search(pattern):
             return self._by.get((module, str(pattern)), [])
+        # A glob is held against every name of its module, so what it fits is kept for the next.
         kept = self._seen.get((module, pattern))
         if kept is None:
             found = {
@@ -194,15 +193,15 @@ class Requisites:
         return kept
 
 
-def _describe_lacking(wanted: Sequence[tuple[str, list[tuple[tuple[str, Any], list[int]]]]]) -> str:
+def _describe_lacking(wanted: Sequence[Wanted]) -> str:
     """Salt's sentence about requisites that name nothing; ``""`` if all do."""
     text = ""
     for kind, pairs in wanted:
         lines = "".join(
             f"{'':23}{module}: {name}\n" for (module, name), named in pairs if not named
         )
-        if lines and not kind.endswith("_all"):
-            text += f"{'':19}{kind}:\n{lines}"
+        if lines and not kind.may_lack:
+            text += f"{'':19}{kind.name}:\n{lines}"
     return NOT_FOUND + text if text else ""
 
 
@@ -231,7 +230,7 @@ def _listen_items(requisite: object) -> Iterator[tuple[str, Any]]:
 # --- order ---------------------------------------------------------------------------------------
 
 
-def _needs_of(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
+def _needs_of(edges: Sequence[Sequence[tuple[Requisite, int]]]) -> list[list[int]]:
     """What each node needs before it.
 
     A ``prereq`` needs what the other one needs, but comes before it. So for each chunk ``n`` that
@@ -243,19 +242,20 @@ def _needs_of(edges: Sequence[Sequence[tuple[str, int]]]) -> list[list[int]]:
     before: dict[int, set[int]] = {}
     for number, own in enumerate(edges):
         for kind, other in own:
-            if kind == "prereq":
+            if kind.runs_first:
                 before.setdefault(other, set()).add(number)
     for number, own in enumerate(edges):
         for kind, other in own:
-            tried = kind == "prereq"
+            tried = kind.runs_first
             needs[number].append(other + count if tried else other)
             if tried and other != number:
+                # The other one must not run before this one has.
                 needs[other].append(number)
     for number, own in enumerate(edges):
         firsts = before.get(number, set())
         needs[number + count] = [
             other + count
-            if kind == "prereq" or not firsts.isdisjoint(before.get(other, ()))
+            if kind.runs_first or not firsts.isdisjoint(before.get(other, ()))
             else other
             for kind, other in own
         ]
@@ -300,10 +300,12 @@ class _DepthWalk:
                 stack.append((other, iter(self._needs[other])))
                 continue
             if other is not None:
+                # It is on the stack already: without leaving it out the walk would never end.
                 self._note_circle([entry[0] for entry in stack], other)
             stack.pop()
             active.discard(node)
             done[node] = True
+            # The second half stands for states that are tried, and these have no turn of their own.
             if node < self._half:
                 order.append(node)
         return order

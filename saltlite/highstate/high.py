@@ -11,25 +11,21 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.highstate.sls import EXCLUDE, EXTEND, High, colon, runs
+from saltlite.highstate.requisites import (
+    CHECKED,
+    JOINED,
+    PREREQ,
+    PREREQUIRED,
+    TURNED,
+    USE,
+    Requisite,
+)
+from saltlite.highstate.sls import EXCLUDE, EXTEND, High, SlsRef, colon, origin_of, runs
 
-TURNED = frozenset({"require", "watch", "prereq", "onchanges", "onfail", "use"})
-"""Requisites that have an ``_in`` form here; ``listen_in`` is for the one who runs them."""
-
-TURNING = {"prereq", "use"} | {f"{kind}_in" for kind in TURNED}
+TURNING = {PREREQ.name, USE.name, *TURNED}
 """Arguments by which a state gives something to another, or takes it."""
 
-CHECKED = frozenset({"require", "watch", "prereq", "onchanges"})
-"""Requisites that must be lists, and whose circles of two are found at once."""
-
-LISTS = frozenset(
-    f"{kind}{suffix}"
-    for kind in ("require", "watch", "prereq", "onchanges", "onfail", "listen")
-    for suffix in ("", "_any", "_all")
-) | {"prerequired"}
-"""Arguments that ``extend`` adds to; it replaces others."""
-
-OWN = TURNED | {f"{kind}_in" for kind in TURNED} | {"name", "names", "order"}
+OWN = {*TURNED, *(kind.name for kind in TURNED.values()), "name", "names", "order"}
 """What ``use`` does not take from another state."""
 
 
@@ -39,8 +35,7 @@ class Extension:
 
     named: Any
     body: Mapping[str, Any]
-    sls: Any
-    saltenv: Any
+    origin: SlsRef
 
 
 @dataclass(slots=True)
@@ -56,6 +51,7 @@ class Finished:
     def by_name(self, module: str, name: object) -> list[Any]:
         """The IDs whose state of a module has this ``name``."""
         if self._named is None:
+            # Made at the first question: most trees name their states by ids alone.
             self._named = {}
             for ident, body in self.high.items():
                 for found, run in runs(body):
@@ -75,17 +71,20 @@ def finish(high: Mapping[Any, Any], exclude: Sequence[object] = ()) -> Finished:
     What is excluded goes last: it may have mistakes, be extended, and others may ``use`` it. What
     it gives others counts, but not if its SLS is excluded by its very name.
     """
+    # The lists are changed below; the caller still shows what the files said.
     own = {ident: _copy_declaration(body) for ident, body in high.items()}
     patterns, idents = _read_exclude([*_as_list(own.pop(EXCLUDE, ())), *exclude])
     extends = _read_extensions(own.pop(EXTEND, ()))
     result = Finished(own)
     for extension in extends:
-        if extension.sls not in patterns:
+        if extension.origin.sls not in patterns:
             _apply_extension(result, extension, strict=False)
+    # After extend, which may bring what a declaration lacks.
     result.errors += verify(result.high)
+    # A copy: what comes up from here on is told only where nothing came up before.
     result.checking = list(result.errors)
     for extension in _turn_all(result):
-        if extension.sls not in patterns:
+        if extension.origin.sls not in patterns:
             _apply_extension(result, extension, strict=True)
     result.high = _remove_excluded(result.high, patterns, idents)
     return result
@@ -124,7 +123,7 @@ def _remove_excluded(high: High, patterns: set[str], idents: set[Any]) -> High:
     """High data without some SLS and IDs."""
     kept: High = {}
     for ident, body in high.items():
-        sls = str(body.get("__sls__") if isinstance(body, Mapping) else None)
+        sls = str(origin_of(body).sls)
         if ident not in idents and not any(fnmatch.fnmatchcase(sls, each) for each in patterns):
             kept[ident] = body
     return kept
@@ -135,7 +134,7 @@ def _remove_excluded(high: High, patterns: set[str], idents: set[Any]) -> High:
 
 def _read_extensions(extends: object) -> list[Extension]:
     return [
-        Extension(ident, body, body.get("__sls__"), body.get("__env__"))
+        Extension(ident, body, origin_of(body))
         for each in _as_list(extends)
         if isinstance(each, Mapping)
         for ident, body in each.items()
@@ -153,6 +152,7 @@ def _apply_extension(result: Finished, extension: Extension, *, strict: bool) ->
         if ident not in high or (strict and module not in high[ident]):
             found = result.by_name(module, ident)
             if len(found) != 1:
+                # More than one state of that name is as good as none: which one is meant?
                 error = _describe_unknown(ident, extension)
                 if error not in result.errors:  # of each function of a state that is extended
                     result.errors.append(error)
@@ -169,12 +169,13 @@ def _apply_extension(result: Finished, extension: Extension, *, strict: bool) ->
 
 
 def _describe_unknown(ident: object, extension: Extension) -> str:
+    origin = extension.origin
     return (
-        f"Cannot extend ID '{ident}' in '{extension.saltenv}:{extension.sls}'. "
+        f"Cannot extend ID '{ident}' in '{origin}'. "
         "It is not part of the high state.\n"
         "This is likely due to a missing include statement or an incorrectly typed ID.\n"
         f"Ensure that a state with an ID of '{ident}' is available\n"
-        f"in environment '{extension.saltenv}' and to SLS '{extension.sls}'"
+        f"in environment '{origin.saltenv}' and to SLS '{origin.sls}'"
     )
 
 
@@ -187,7 +188,8 @@ def _merge_arguments(run: list[Any], more: Sequence[Any]) -> None:
             continue
         key = _argument_key(argument)
         old = run[place]
-        if key in LISTS and isinstance(old[key], list) and isinstance(argument[key], list):
+        if key in JOINED and isinstance(old[key], list) and isinstance(argument[key], list):
+            # Requisites grow; any other argument is replaced.
             run[place] = {key: [*old[key], *argument[key]]}
         else:
             run[place] = argument
@@ -222,8 +224,7 @@ class Stated:
     ident: Any
     module: str
     run: Sequence[Any]
-    sls: Any
-    saltenv: Any
+    origin: SlsRef
 
 
 class _Turner:
@@ -236,7 +237,7 @@ class _Turner:
         self._sls: dict[Any, list[tuple[Any, str]]] = {}
         for ident, body in result.high.items():
             for module, run in runs(body):
-                self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
+                self._sls.setdefault(origin_of(body).sls, []).append((ident, module))
                 name = _find_argument(run, "name")
                 if isinstance(name, Hashable):
                     self._names.setdefault(name, []).append((ident, module))
@@ -247,53 +248,60 @@ class _Turner:
                 for argument in _as_list(run):
                     key = _argument_key(argument)
                     if key in TURNING:
-                        sls, saltenv = body.get("__sls__"), body.get("__env__")
-                        state = Stated(ident, module, run, sls, saltenv)
-                        if isinstance(argument[key], Mapping) and key != "prereq":
-                            yield from self._of_map(state, str(key), argument[key])
-                        else:
-                            yield from self._turn_argument(state, str(key), argument[key])
+                        state = Stated(ident, module, run, origin_of(body))
+                        yield from self._turn_argument(state, str(key), argument[key])
 
-    def _of_map(self, state: Stated, key: str, value: Mapping[Any, Any]) -> Iterator[Extension]:
+    def _turn_argument(self, state: Stated, key: str, value: object) -> Iterator[Extension]:
+        given = TURNED.get(key)
+        if isinstance(value, Mapping) and key != PREREQ.name:
+            yield from self._turn_map(state, given or USE, value)
+        elif given is not None:
+            yield from self._turn_inverse(state, given, value)
+        elif key == PREREQ.name:
+            yield from self._turn_prerequired(state, value)
+        else:
+            yield from self._turn_use(state, value)
+
+    def _turn_map(
+        self, state: Stated, kind: Requisite, value: Mapping[Any, Any]
+    ) -> Iterator[Extension]:
         """What Salt makes of a map in place of a list, also of ``use``: the others get the word."""
         for module, ident in value.items():
             if isinstance(ident, Hashable):
-                yield self._make_extension(state, ident, str(module), key.removesuffix("_in"))
+                yield self._make_extension(state, ident, str(module), kind)
 
-    def _turn_argument(self, state: Stated, key: str, value: object) -> Iterator[Extension]:
-        kind = key.removesuffix("_in")
-        if kind == key:
-            if key == "prereq":
-                yield from self._turn_prerequired(state, value)
-            elif key == "use":
-                yield from self._turn_use(state, value)
-            return
+    def _turn_inverse(self, state: Stated, kind: Requisite, value: object) -> Iterator[Extension]:
+        """What the states that a state names by ``require_in`` and the like get by it."""
         for ident, module in self._read_targets(value):
             if "." in module:
                 self._result.errors.append(
-                    f"Invalid requisite in {kind}: {module} for {ident}, in SLS '{state.sls}'. "
+                    f"Invalid requisite in {kind.name}: {module} for {ident}, "
+                    f"in SLS '{state.origin.sls}'. "
                     "Requisites must not contain dots, did you mean "
                     f"'{module.partition('.')[0]}'?"
                 )
-            if kind == "use":
+            if kind is USE:
                 yield from self._copy_arguments(state, state.run, ident, module)
             else:
                 yield self._make_extension(state, ident, module, kind)
-            if kind == "prereq":
-                turned = [{"prerequired": [{module: ident}]}]
-                yield Extension(state.ident, {state.module: turned}, state.sls, state.saltenv)
+            if kind is PREREQ:
+                # The giver of a prereq_in is itself what the others run before.
+                turned = [{PREREQUIRED.name: [{module: ident}]}]
+                yield Extension(state.ident, {state.module: turned}, state.origin)
 
-    def _make_extension(self, state: Stated, ident: object, module: str, kind: str) -> Extension:
-        given = [{kind: [{state.module: state.ident}]}]
+    def _make_extension(
+        self, state: Stated, ident: object, module: str, kind: Requisite
+    ) -> Extension:
+        given = [{kind.name: [{state.module: state.ident}]}]
         known = self._find_id(ident, module)
         named = ident if known is None else known
-        return Extension(named, {module: given}, state.sls, state.saltenv)
+        return Extension(named, {module: given}, state.origin)
 
     def _turn_prerequired(self, state: Stated, value: object) -> Iterator[Extension]:
         for ident, module in self._read_targets(value):
             found = self._find_id(ident, module)
             if found is not None:
-                yield self._make_extension(state, found, module, "prerequired")
+                yield self._make_extension(state, found, module, PREREQUIRED)
 
     def _turn_use(self, state: Stated, value: object) -> Iterator[Extension]:
         if not isinstance(value, list):
@@ -316,12 +324,13 @@ class _Turner:
             argument
             for argument in _as_list(source)
             if isinstance(argument, Mapping)
+            # A function is a text, so it stays its own state's.
             and len(argument) == 1
             and _argument_key(argument) not in OWN
             and _argument_key(argument) not in has
         ]
         if given:
-            yield Extension(target, {module: given}, state.sls, state.saltenv)
+            yield Extension(target, {module: given}, state.origin)
 
     def _find_id(self, ident: object, module: str) -> Any:
         """The ID of a state that is named by ID or name; ``None`` if there is not just one."""
@@ -362,12 +371,11 @@ def _turn_all(result: Finished) -> list[Extension]:
             for argument in arguments or [{}]:
                 key = _argument_key(argument)
                 _first, values = joined.setdefault((extension.named, module, key), (extension, {}))
-                entries = argument[key] if key in LISTS else [argument.get(key)]
+                entries = argument[key] if key in JOINED else [argument.get(key)]
+                # By repr: entries are maps and lists, which cannot be keys.
                 values.update((repr(entry), entry) for entry in entries)
     return [
-        Extension(
-            named, {module: _arguments_for(key, list(values.values()))}, first.sls, first.saltenv
-        )
+        Extension(named, {module: _arguments_for(key, list(values.values()))}, first.origin)
         for (named, module, key), (first, values) in joined.items()
     ]
 
@@ -375,7 +383,7 @@ def _turn_all(result: Finished) -> list[Extension]:
 def _arguments_for(key: object, values: list[Any]) -> list[High]:
     if key is None:
         return []
-    return [{key: values if key in LISTS else values[-1]}]
+    return [{key: values if key in JOINED else values[-1]}]
 
 
 # --- checks --------------------------------------------------------------------------------------
@@ -393,7 +401,7 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
             continue
         if not isinstance(ident, str):
             errors.append(
-                f"ID '{ident}' in SLS '{_sls_of(body)}' is not formed as a string, but is a "
+                f"ID '{ident}' in SLS '{origin_of(body).sls}' is not formed as a string, but is a "
                 f"{type(ident).__name__}. It may need to be quoted."
             )
         if not isinstance(body, Mapping):
@@ -404,14 +412,10 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
     return errors
 
 
-def _sls_of(body: object) -> Any:
-    return body.get("__sls__") if isinstance(body, Mapping) else None
-
-
 def _state_errors(
     ident: object, body: Mapping[Any, Any], module: str, run: object, met: Met
 ) -> Iterator[str]:
-    sls = body.get("__sls__")
+    sls = origin_of(body).sls
     if run is None:
         yield colon(ident, f"SLS '{sls}'", module)
         return
@@ -483,6 +487,7 @@ def _requisite_errors(
         yield f"Requisite declaration {entry} in SLS {sls} is not formed as a single key dictionary"
         return
     kind, name = next(iter(entry.items()))
+    # Users mean `pkg.installed: x`; only the module belongs here.
     if "." in str(kind):
         yield (
             f"Invalid requisite type '{kind}' in state '{ident}', in SLS '{sls}'. Requisite types "
@@ -492,6 +497,7 @@ def _requisite_errors(
         yield f'Illegal requisite "{name}", please check your syntax.\n'
         return
     met[ident][1][name] = kind
+    # Circles of two alone, as in Salt; longer ones are found when the order is settled.
     other, named = met.get(name, ("", {}))
     if other == kind and named.get(ident) == module:
         yield f'A recursive requisite was found, SLS "{sls}" ID "{ident}" ID "{name}"'

@@ -74,6 +74,7 @@ def context_for(ctx: MinionContext, config: MinionConfig) -> MinionContext:
 
 def _check_change(ctx: MinionContext, config: MinionConfig) -> None:
     old, new = ctx.config.identity.id, config.identity.id
+    # The connection is that of the old id: the master would take the requests for its.
     if ctx.master is not None and not _is_masterless(config) and new != old:
         raise FunctionError(f"{NAME}: id: {new} has no key here; the master knows {old}")
     if ctx.master is None and not _is_masterless(config) and _is_masterless(ctx.config):

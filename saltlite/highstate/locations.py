@@ -30,6 +30,7 @@ def _locate_error(tree: StateTree, error: str, envs: Sequence[str]) -> str:
     named = _NAMED.search(error)
     if named is None:
         return ""
+    # A sentence without an environment is of one of those that were asked for.
     for env in [named["env"]] if named["env"] else envs:
         path = tree.file(SlsRef(named["sls"], env))
         if path is not None:
@@ -48,5 +49,6 @@ def _read_text(tree: StateTree, path: str, env: str) -> str:
 
 def _find_line(text: str, ident: str) -> int:
     """The line on which an ID is declared, from 1; 0 if it is not written like that."""
+    # Keys in YAML may be quoted.
     declared = re.compile(rf"""\s*(?P<quote>['"]?){re.escape(ident)}(?P=quote)\s*(?::|$)""")
     return next((n for n, line in enumerate(text.splitlines(), 1) if declared.match(line)), 0)

@@ -1,20 +1,15 @@
-"""From high data to low chunks, numbered and in the order in which they stand in the files.
-
-A chunk is Salt's: ``{"state", "fun", "name", "__id__", "__sls__", "__env__", "order", ...}``, and
-the arguments, requisites among them. Pure.
-"""
+"""From high data to low chunks, numbered, in the order in which they stand in the files. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.sls import runs
 
-Chunk = dict[str, Any]
-
-LOWSTATE = "lowstate"
-"""Where ``ctx.state`` has the chunks of the run that goes on: some states ask what else runs."""
+Low = dict[str, Any]
+"""A chunk while it is put together, in Salt's form."""
 
 LAST = 1_000_000
 """Added to the numbers of states that shall come last."""
@@ -24,11 +19,6 @@ GAP = 100
 
 NAME_STEP = 10_000
 """A state may have so many ``names`` before one gets into the next state's place."""
-
-
-def low_tag(chunk: Mapping[str, object]) -> str:
-    """The key of a chunk's return: ``file_|-id_|-name_|-managed``."""
-    return f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}"
 
 
 def low_of(high: Mapping[Any, Any]) -> list[Chunk]:
@@ -42,10 +32,9 @@ def sort_chunks(chunks: list[Chunk]) -> list[Chunk]:
     """The same chunks, ``order`` a number in each, sorted by it, then module, name, function."""
     behind = _last_order(chunks)
     for chunk in chunks:
-        chunk["order"] = _order_of(chunk, behind)
-    return sorted(
-        chunks, key=lambda chunk: (chunk["order"], f"{chunk['state']}{chunk['name']}{chunk['fun']}")
-    )
+        chunk.order = _order_of(chunk.arguments, behind)
+    # The names settle ties as in Salt: states of one number would else keep the order of the files.
+    return sorted(chunks, key=lambda chunk: (chunk.order, f"{chunk.state}{chunk.name}{chunk.fun}"))
 
 
 def _last_order(chunks: Sequence[Chunk]) -> int:
@@ -55,15 +44,16 @@ def _last_order(chunks: Sequence[Chunk]) -> int:
     """
     behind = 1
     for chunk in chunks:
-        order = chunk.get("order")
+        order = chunk.arguments.get("order")
+        # bool is a kind of int, and no place.
         if isinstance(order, int) and not isinstance(order, bool) and order >= behind:
             behind = order + GAP
     return behind
 
 
-def _order_of(chunk: Chunk, behind: int) -> float:
-    """The place of a chunk; ``behind`` is that of one without a number."""
-    order = chunk.get("order")
+def _order_of(arguments: Low, behind: int) -> float:
+    """The place that arguments ask for; ``behind`` is that of a chunk without a number."""
+    order = arguments.get("order")
     if order is None:
         return behind
     if order == "last":
@@ -73,27 +63,28 @@ def _order_of(chunk: Chunk, behind: int) -> float:
     elif not isinstance(order, (int, float)):
         order = behind
     elif order < 0:
+        # Negative ones count from the end.
         order = behind + LAST + order
-    if "name_order" in chunk:
-        order = order + chunk.pop("name_order") / NAME_STEP
+    if "name_order" in arguments:
+        order = order + arguments.pop("name_order") / NAME_STEP
     return order
 
 
 def _split_body(ident: object, body: Any) -> Iterator[Chunk]:
+    # Among the ids stand __extend__ and __exclude__.
     if isinstance(ident, str) and ident.startswith("__"):
         return
     for module, run in runs(body):
-        chunk: Chunk = {"state": module, "name": ident}
-        chunk.update({key: body[key] for key in ("__sls__", "__env__") if key in body})
-        chunk["__id__"] = ident
-        functions, names = _take_arguments(chunk, run)
-        named = [_chunk_of_name(chunk, entry, number) for number, entry in enumerate(names, 1)]
-        for each in named or [chunk]:
+        origin = {key: body[key] for key in ("__sls__", "__env__") if key in body}
+        low: Low = {"state": module, "name": ident, **origin, "__id__": ident}
+        functions, names = _take_arguments(low, run)
+        named = [_low_of_name(low, entry, number) for number, entry in enumerate(names, 1)]
+        for each in named or [low]:
             for function in functions:
-                yield {**each, "fun": function}
+                yield Chunk.from_low({**each, "fun": function})
 
 
-def _take_arguments(chunk: Chunk, run: Sequence[object]) -> tuple[list[str], list[Any]]:
+def _take_arguments(low: Low, run: Sequence[object]) -> tuple[list[str], list[Any]]:
     """Put the arguments of a declaration into its chunk; its functions and its ``names``."""
     functions: dict[str, None] = {}
     names: list[Any] = []
@@ -103,18 +94,19 @@ def _take_arguments(chunk: Chunk, run: Sequence[object]) -> tuple[list[str], lis
         elif isinstance(argument, (dict, Mapping)):
             for key, value in argument.items():
                 if key == "names":
+                    # Not a set: an entry may be a map.
                     names += (name for name in value if name not in names)
+                # As in Salt a name that is no text does not count, and the id stays the name.
                 elif key != "state" and (key != "name" or isinstance(value, str)):
-                    chunk[key] = value
+                    low[key] = value
     return list(functions), names
 
 
-def _chunk_of_name(chunk: Chunk, entry: object, number: int) -> Chunk:
+def _low_of_name(low: Low, entry: object, number: int) -> Low:
     """The chunk of one of ``names``, which may bring arguments of its own."""
-    named = {**chunk, "name": entry, "name_order": number}
-    if isinstance(entry, Mapping):
-        named["name"], more = next(iter(entry.items()))
-        for argument in [more] if isinstance(more, Mapping) else more or ():
-            if isinstance(argument, Mapping):
-                named.update(argument)
+    name, more = next(iter(entry.items())) if isinstance(entry, Mapping) else (entry, ())
+    named = {**low, "name": name, "name_order": number}
+    for argument in [more] if isinstance(more, Mapping) else more or ():
+        if isinstance(argument, Mapping):
+            named.update(argument)
     return named

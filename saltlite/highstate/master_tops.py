@@ -38,6 +38,7 @@ def outer_tops_for(config: MasterConfig, minion_id: str, opts: Mapping[str, obje
     from saltlite.loader.registry import with_functions
 
     grains = opts.get("grains")
+    # What a minion says of itself is not to make it another one.
     grains = {**(grains if isinstance(grains, Mapping) else {}), "id": minion_id}
     standing = as_minion(config, minion_id)
     ctx = MinionContext(config=standing, host=Host(), grains=grains, pillar={})
@@ -72,6 +73,7 @@ def _list_sources(
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     from saltlite.loader.user import UserModules
 
+    # What users wrote comes first, also where it has the name of one of ours.
     users = UserModules(ctx, "tops")
     named = sorted(str(name) for name in option)
     for name in named:

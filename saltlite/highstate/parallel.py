@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from saltlite.context import EventSink, JobTable, MasterLink, MinionContext
 from saltlite.core.dataclasses import dataclass, field
@@ -30,10 +30,10 @@ from saltlite.fileserver.client import STATE_KEY
 from saltlite.process import die_with_parent, prepare_to_die_with_parent, signal_name
 from saltlite.transport.codec import pack_bin, unpack_bin  # now: no import may be on while we fork
 
-if TYPE_CHECKING:
-    from saltlite.highstate.call import Answer
-
 log = logging.getLogger(__name__)
+
+Answer = dict[str, Any]
+"""What a process came to, as it travels: the return of a state, the results of tests."""
 
 AT_ONCE = 16
 """So many at once where ``state_max_parallel`` says nothing; Salt knows no bound then."""
@@ -82,6 +82,7 @@ class Beside:
             prepare_to_die_with_parent()
             self._doors = _Doors.shut(self.ctx)
         ours, theirs = socket.socketpair()
+        # What is still buffered would be written twice, by us and by the child.
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         run = os.getpid()
@@ -117,6 +118,7 @@ class Beside:
         child = self._children.pop(tag)
         if child.thread is not None:
             child.thread.join()
+        # Without children the run need not go through the lock any more.
         if not self._children and self._doors is not None:
             self._doors.open(self.ctx)
             self._doors = None
@@ -128,6 +130,7 @@ class Beside:
         """End those that go on: the run itself comes to its end."""
         for tag, child in list(self._children.items()):
             if not child.has_ended:
+                # It may have ended since the look above.
                 with suppress(ProcessLookupError):
                     os.kill(child.pid, signal.SIGTERM)
             self.answer(tag)
@@ -146,6 +149,7 @@ class _Doors:
     """What both the run and its children use of the outside, by one at a time."""
 
     def __init__(self, ctx: MinionContext) -> None:
+        # One at a time: the link to the master carries one request and its reply.
         self.lock = threading.RLock()
         self._before = (ctx.master, ctx.events, ctx.jobs)
 
@@ -188,6 +192,7 @@ def _serve_child(child: _Child, doors: _Doors, news: threading.Condition) -> Non
         log.debug("a parallel state has gone: %s", error)
     finally:
         child.sock.close()
+        # Nobody else waits for it: without this it would stay a zombie as long as the run.
         child.status = os.waitpid(child.pid, 0)[1]
         with news:
             child.has_ended = True
@@ -269,6 +274,7 @@ class _Asked(MasterLink, EventSink, JobTable):
 
 def _use_channel(ctx: MinionContext, way: _Doors | _Far, *, has_master: bool) -> None:
     asked = _Asked(way)
+    # Everything that a state does goes by the context, so this is all that is to be turned.
     ctx.master = asked if has_master else None
     ctx.events, ctx.jobs = asked, asked
     _forget_files(ctx)
@@ -310,6 +316,7 @@ def _receive_exactly(sock: socket.socket, size: int) -> bytes:
     """So many bytes; none at the end."""
     parts = bytearray()
     while len(parts) < size:
+        # In parts: recv makes room for as much as it is asked for, before any of it has come.
         part = sock.recv(min(size - len(parts), 1 << 20))
         if not part:
             return b""

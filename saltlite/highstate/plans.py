@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import asdict, dataclass, field
+from saltlite.core.dataclasses import asdict, dataclass, field, replace
 from saltlite.disk import PRIVATE_DIR, make_dir, newest_first, read_regular, write_file
 from saltlite.errors import SaltliteError
+from saltlite.highstate.state_return import StateReturn
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,8 @@ LIMIT_BYTES = 64 * 1024 * 1024
 OF_NEW_FILES = frozenset({"new", "diff", "mode", "user", "group", "attrs"})
 """What may be told of a file that was announced as a new one."""
 
-Answers = Mapping[str, Mapping[str, Any]]
+Answers = Mapping[str, dict[str, Any]]
+"""Returns of states by tag; in a plan of each the result, the changes and the comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,22 @@ class Asked:
         """The name of its file."""
         text = json.dumps(asdict(self), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """What one run came to."""
+
+    jid: str
+    states: Answers
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A test run, and the real run that was the next of the same; ``None`` if there was none."""
+
+    planned: PlanEntry
+    done: PlanEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +86,14 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
     try:
         if test:
             make_dir(path.parent, PRIVATE_DIR)
-            found: dict[str, Any] = {"planned": _build_entry(ctx, answers)}
+            plan = Plan(_build_entry(ctx, answers))
         else:
-            read = _read_plan(path)
-            if read is None:
+            found = _read_plan(path)
+            if found is None:
                 return
-            found = {**read, "done": _build_entry(ctx, answers)}
-        text = json.dumps(found, default=str)
+            plan = replace(found, done=_build_entry(ctx, answers))
+        text = json.dumps(_to_json(plan), default=str)
+        # A larger one would not be read again.
         if len(text) <= LIMIT_BYTES:
             write_file(path, text.encode(), mode=0o600)
             _forget_old(path.parent)
@@ -82,8 +101,8 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
         log.warning("the plan of this run was not kept: %s", error)
 
 
-def find_plan(ctx: MinionContext, asked: Asked) -> Mapping[str, Any] | None:
-    """``{"planned": {"jid", "states"}, "done": ...}``; ``None`` if there was no test run."""
+def find_plan(ctx: MinionContext, asked: Asked) -> Plan | None:
+    """What is kept of what was asked for; ``None`` if there was no test run."""
     return _read_plan(_plan_path(ctx, asked))
 
 
@@ -98,7 +117,7 @@ def differences(planned: Answers, done: Answers) -> Iterator[Difference]:
         if before is None:
             yield Difference(tag, "was not in the plan", None, _describe_answer(answer))
             continue
-        what = _find_deviation(before, answer)
+        what = _find_deviation(StateReturn(before), StateReturn(answer))
         if what:
             yield Difference(tag, what, _describe_answer(before), _describe_answer(answer))
     for tag, before in planned.items():
@@ -106,13 +125,14 @@ def differences(planned: Answers, done: Answers) -> Iterator[Difference]:
             yield Difference(tag, "was in the plan and did not run", _describe_answer(before), None)
 
 
-def _find_deviation(planned: Mapping[str, object], done: Mapping[str, object]) -> str:
-    if done.get("result") is False:
-        return "" if planned.get("result") is False else "failed"
-    if planned.get("result") is False:
+def _find_deviation(planned: StateReturn, done: StateReturn) -> str:
+    if done.has_failed:
+        return "" if planned.has_failed else "failed"
+    if planned.has_failed:
         return "was to fail and did not"
-    foresaw, made = planned.get("changes") or {}, done.get("changes") or {}
-    if planned.get("result") is not None and made and not foresaw:
+    foresaw, made = planned.changes or {}, done.changes or {}
+    # A result of None without changes is a promise to do something, whatever it may be.
+    if planned.result is not None and made and not foresaw:
         return "changed something that was not in the plan"
     if foresaw and not made:
         return "changed nothing"
@@ -129,6 +149,7 @@ def _is_as_foreseen(foresaw: object, made: object) -> bool:
         return True
     if not isinstance(foresaw, Mapping) or not isinstance(made, Mapping):
         return False
+    # Its content and its owner are not known before it is there.
     if "newfile" in foresaw:
         return OF_NEW_FILES.issuperset(made)
     if [*foresaw] == ["cmd"] or ([*foresaw], [*made]) == (["new"], ["diff"]):
@@ -142,9 +163,9 @@ def _describe_answer(answer: Mapping[str, object]) -> dict[str, Any]:
     return {key: answer.get(key) for key in ("result", "changes", "comment")}
 
 
-def _build_entry(ctx: MinionContext, answers: Answers) -> dict[str, Any]:
+def _build_entry(ctx: MinionContext, answers: Answers) -> PlanEntry:
     states = {tag: _describe_answer(answer) for tag, answer in answers.items()}
-    return {"jid": str(ctx.job.get("jid", "")), "states": states}
+    return PlanEntry(ctx.jid, states)
 
 
 def _forget_old(folder: Path) -> None:
@@ -157,12 +178,29 @@ def _plan_path(ctx: MinionContext, asked: Asked) -> Path:
     return Path(ctx.config.paths.cachedir, FOLDER, f"{asked.key()}.json")
 
 
-def _read_plan(path: Path) -> dict[str, Any] | None:
+def _read_plan(path: Path) -> Plan | None:
     """A kept plan; one that cannot be read counts as none."""
     try:
         data = read_regular(path, limit_bytes=LIMIT_BYTES)
-        found = json.loads(data) if data else None
-    except (SaltliteError, ValueError) as error:
+        return _from_json(json.loads(data)) if data else None
+    except (SaltliteError, ValueError, TypeError) as error:
         log.warning("%s is no plan of a run: %s", path, error)
         return None
-    return found if isinstance(found, dict) and "planned" in found else None
+
+
+def _to_json(plan: Plan) -> dict[str, Any]:
+    # Not asdict, which copies all that is in the returns, and not every custom object bears that.
+    entries = {"planned": plan.planned, "done": plan.done}
+    return {
+        name: {"jid": entry.jid, "states": entry.states}
+        for name, entry in entries.items()
+        if entry is not None
+    }
+
+
+def _from_json(found: object) -> Plan | None:
+    """The plan of a file; raises TypeError if a run in it has another form."""
+    if not isinstance(found, dict) or "planned" not in found:
+        return None
+    done = found.get("done")
+    return Plan(PlanEntry(**found["planned"]), None if done is None else PlanEntry(**done))

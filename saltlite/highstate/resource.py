@@ -178,6 +178,7 @@ def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) ->
     if isinstance(steps, Verdict):
         return steps
     if not steps:
+        # Some types say it otherwise in a test run, as Salt does.
         settled = resource.would_leave if test else resource.comment_unchanged
         return Verdict(result=True, comment=settled(before))
     if test:
@@ -190,10 +191,12 @@ def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) ->
             step.run(ctx)
         except SaltliteError as error:
             after = resource.read(ctx)
+            # The step that failed may have done half of its work, so the machine is asked.
             changes = resource.changes_of_failed(before, after, done)
             return Verdict(result=False, comment=str(error), changes=changes)
         done.append(step)
     after = resource.read(ctx)
+    # What is told is what is there now, not what the steps were meant to do.
     left = resource.plan(after)
     changes = resource.changes(before, after, done)
     if isinstance(left, Verdict):

@@ -22,6 +22,7 @@ class Retry:
         """From a state's ``retry``; what is no number counts as not given."""
         if not given:
             return None
+        # `retry: True` is a wish as well.
         if not isinstance(given, dict):
             return cls()
         return cls(
@@ -53,4 +54,5 @@ class Retry:
 
 
 def _number_or(given: object, default: int) -> int:
+    # bool is a kind of int, and no number of tries.
     return given if isinstance(given, int) and not isinstance(given, bool) else default

@@ -48,6 +48,7 @@ def _call_slot(ctx: MinionContext, text: str) -> Any:
     for key in filter(None, call["keys"].split(".")):
         value = value.get(key) if isinstance(value, Mapping) else None
     if call["text"] is not None and isinstance(value, str):
+        # To what is no text nothing is added.
         return value + str(_parse_word(call["text"]))
     return value
 
@@ -69,6 +70,7 @@ def _parse_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
 def _parse_word(text: str) -> Any:
     """A value as it is written: a quoted one is text."""
     bare = text.strip()
+    # Quotes keep a number from being one.
     if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\"":
         return bare[1:-1]
     return parse_argument(bare)

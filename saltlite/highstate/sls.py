@@ -52,6 +52,7 @@ class StateTree:
         """Whether there is such an environment."""
         if self._envs is None:
             self._envs = set(self._client.envs())
+        # A root of this name serves every environment.
         return saltenv in self._envs or "__env__" in self._envs
 
     def matching(self, pattern: str, saltenv: str) -> list[str]:
@@ -156,6 +157,7 @@ class Reader:
 
     def _read_state(self, place: SlsRef) -> High:
         """An SLS, and what it includes after its own."""
+        # Before it is read: files may include one another in a circle.
         self._seen.add(place)
         path = self.tree.file(place) or ""
         self._paths.add((place.saltenv, path))
@@ -166,6 +168,7 @@ class Reader:
                 self.errors.append(f"Error when rendering state with contents: {state}")
             return {}
         own = dict(state)
+        # Read first, so that the states of what is included have the lower numbers and run first.
         included = self._read_includes(own, place, path.endswith(INIT))
         own = self._read_declarations(own, place)
         for each in included:
@@ -193,6 +196,7 @@ class Reader:
             message = f"Rendering SLS '{place}' failed: {text}"
             log.critical("%s", message)
             self.errors.append(message)
+            # For ``state.check``, which wants the line and not only the sentence.
             self.failed[message] = place, error
             return None
 
@@ -213,6 +217,7 @@ class Reader:
         for wanted in named:
             if wanted != place:
                 self.included.add(wanted)
+            # An SLS that two others include counts once, at the first.
             if not self._is_read(wanted):
                 found.append(self._read_state(wanted))
         return found
@@ -237,6 +242,7 @@ class Reader:
             )
             return []
         found = [SlsRef(sls, saltenv) for sls in self.tree.matching(name, saltenv)]
+        # ``a.`` and the like fit no name as globs, and are files still.
         if not found and self.tree.file(SlsRef(name, saltenv)) is not None:
             found = [SlsRef(name, saltenv)]
         if not found:
@@ -247,11 +253,13 @@ class Reader:
 
     def _read_declarations(self, state: High, place: SlsRef) -> High:
         """The declarations of one file, written out; ``extend`` and ``exclude`` put aside."""
+        # These two words are no ids, and must be gone when ids are read.
         extend = self._read_extend(state.pop("extend"), place) if "extend" in state else None
         exclude = self._read_exclude(state.pop("exclude"), place) if "exclude" in state else None
         for ident, body in state.items():
             written = self._expand_body(ident, body, place)
             if written is not None:
+                # A value is replaced and no key added, which the iteration bears.
                 state[ident] = written
         self.number(state)
         if extend is not None:
@@ -308,6 +316,7 @@ class Reader:
                     isinstance(argument, (dict, Mapping)) and "order" in argument
                     for argument in run
                 ):
+                    # Numbers go on over all files of a run.
                     run.append({"order": self._order})
                     self._order += 1
 
@@ -321,8 +330,9 @@ class Reader:
                 self.errors.append(
                     "Detected conflicting IDs, SLS IDs need to be globally unique.\n    "
                     f"The conflicting ID is '{ident}' and is found in "
-                    f"SLS '{_place_of(high[ident])}' and SLS '{_place_of(body)}'"
+                    f"SLS '{origin_of(high[ident])}' and SLS '{origin_of(body)}'"
                 )
+            # Which of two stays does not matter: with errors nothing is run.
             high[ident] = body
 
 
@@ -341,6 +351,12 @@ def runs(body: object) -> Iterator[tuple[str, Any]]:
                 yield module, run
 
 
+def origin_of(body: object) -> SlsRef:
+    """The SLS that a declaration is of; its parts are ``None`` where nobody has said it."""
+    known: Any = body if isinstance(body, (dict, Mapping)) else {}
+    return SlsRef(known.get("__sls__"), known.get("__env__"))
+
+
 def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
     """A name with leading dots, as seen from ``sls``; ``None`` if it leaves the tree.
 
@@ -348,6 +364,7 @@ def absolute_name(name: str, sls: str, *, is_init: bool) -> str | None:
     """
     plain = name.lstrip(".")
     parts = sls.split(".")
+    # ``a/init.sls`` stands in ``a`` itself, so its first dot is that directory.
     up = len(name) - len(plain) - (1 if is_init else 0)
     if up > len(parts):
         return None
@@ -419,9 +436,3 @@ def _is_dotted(key: object) -> bool:
 def _expand_short(text: str) -> High:
     module, _, function = text.partition(".")
     return {module: [function]}
-
-
-def _place_of(body: object) -> str:
-    if isinstance(body, Mapping):
-        return f"{body.get('__env__')}:{body.get('__sls__')}"
-    return "None:None"

@@ -70,6 +70,7 @@ def options_of(ctx: MinionContext) -> TopOptions:
     if ctx.master is not None and files.file_client != "local":
         said = ctx.master.request({"cmd": "_master_opts"})
         if isinstance(said, Mapping):
+            # A master of another version may not have all of them.
             own.update({key: said[key] for key in own if said.get(key) is not None})
     own["state_top"] = str(own["state_top"]).removeprefix("salt://")
     own["state_events"] = bool(own["state_events"])
@@ -94,6 +95,7 @@ def find_wanted(ctx: MinionContext, options: TopOptions, saltenv: str | None = N
                 goal = Target(target, _kind_of(entries))
                 meant = fits(ctx, goal, facts, options.nodegroups)
             except TargetError as error:
+                # One bad target is not to cost the states of all the others.
                 log.error("the top file, environment %s: %s", env, error)
                 continue
             if meant:
@@ -116,6 +118,7 @@ def _take_entries(
         env, sls = saltenv, entry
         if isinstance(entry, Mapping):
             env, sls = next(iter(entry.items()), ("", ""))
+            # An environment that nobody serves has no SLS to give.
             if env not in envs:
                 continue
         found.sls.setdefault(str(env), []).append(str(sls))
@@ -130,6 +133,7 @@ def _add_outer(found: TopStates, ctx: MinionContext, *, first: bool) -> None:
     try:
         said: Any = ctx.master.request({"cmd": "_master_tops", "id": ident, "opts": opts})
     except SaltliteError as error:
+        # A master that cannot say has none: the top files are enough for a run.
         log.debug("the master has no outer tops: %s", error)
         return
     if not isinstance(said, Mapping):
@@ -137,6 +141,7 @@ def _add_outer(found: TopStates, ctx: MinionContext, *, first: bool) -> None:
     for env, names in said.items():
         own = found.sls.setdefault(str(env), [])
         more = [str(name) for name in names if str(name) not in own]
+        # In place: the list is the one in ``found``.
         own[:] = [*more, *own] if first else [*own, *more]
 
 
@@ -175,6 +180,7 @@ class _Tops:
         for env in envs:
             own = self._read_top(env)
             if not own and not self._saltenv:
+                # Rendered once, however many environments fall back to it.
                 fallback = (
                     self._read_top(self._options.default_top) if fallback is None else fallback
                 )
@@ -193,6 +199,7 @@ class _Tops:
     def _read_files(self, path: str, saltenv: str, seen: set[str]) -> Iterator[Mapping[str, Any]]:
         if path in seen or not self._tree.has_file(path, saltenv):
             return
+        # Top files may include one another in a circle.
         seen.add(path)
         rendered = self._render_top(path, saltenv)
         if rendered is None:
@@ -263,6 +270,7 @@ def _join_all(tops: Mapping[str, Top]) -> Top:
 
 def _merge_tops(tops: Mapping[str, Top]) -> Top:
     """All of the base environment's file; of others what they say of themselves."""
+    # The base file may speak of all environments, and what it says of one wins.
     joined: Top = dict(tops.get(BASE, {}))
     for env, top in tops.items():
         if env in top and env not in joined:

@@ -48,11 +48,11 @@ def run_test(ctx: MinionContext, **kwargs: Any) -> Any:
     """
     test = kwargs.get("test")
     if not test or not isinstance(test, Mapping):
-        ctx.state["retcode"] = 1
+        ctx.retcode = 1
         return NO_TEST
     result = _run_test(ctx, test)
     if _has_failed(result):
-        ctx.state["retcode"] = 1
+        ctx.retcode = 1
     return result
 
 
@@ -125,7 +125,7 @@ def report_highstate_tests(ctx: MinionContext, saltenv: str | None = None) -> di
     names = _names_in_order(_compile_states(ctx, saltenv, of_top))
     missing = [name for name in names if not tree.files(name)]
     if missing:
-        ctx.state["retcode"] = min(len(missing), 255)
+        ctx.retcode = min(len(missing), 255)
     report = {
         "Missing Tests": len(missing),
         "States missing tests": missing,
@@ -218,7 +218,7 @@ ASSERTIONS: Mapping[str, _Assertion] = {
 
 def _run_test(ctx: MinionContext, test: object) -> Result:
     """The result of a test with its duration in seconds. The job's retcode stays as it is."""
-    started, retcode = time.monotonic(), ctx.state.get("retcode", 0)
+    started, retcode = time.monotonic(), ctx.retcode
     try:
         result = _try_test(ctx, test)
     except _InvalidTest as error:
@@ -227,7 +227,7 @@ def _run_test(ctx: MinionContext, test: object) -> Result:
         # Whatever the function raises, this test has failed, and the others go on.
         log.warning("a saltcheck test raised an exception", exc_info=True)
         result = {"status": f"{FAIL}: raised {type(error).__name__}: {error}"}
-    ctx.state["retcode"] = retcode
+    ctx.retcode = retcode
     return {**result, "duration": round(time.monotonic() - started, 4)}
 
 
@@ -489,7 +489,7 @@ def _compile_states(
 
 def _names_in_order(found: Compiled) -> list[str]:
     """The SLS that were read, in the order of their states, those without any last."""
-    used = dict.fromkeys(str(chunk["__sls__"]) for chunk in found.low)
+    used = dict.fromkeys(str(chunk.sls) for chunk in found.low)
     return [*used, *sorted(found.names - set(used))]
 
 
@@ -526,7 +526,7 @@ def _run_states(
         results[state][name] = result
     summary = _summarize_results(results)
     if summary["Failed"]:
-        ctx.state["retcode"] = 1
+        ctx.retcode = 1
     listed = _only_failed(results) if only_fails else [{state: results[state]} for state in states]
     return [*listed, {"TEST RESULTS": summary}]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.high import verify
 from saltlite.highstate.low import low_of
 from saltlite.highstate.sls import expand_high
@@ -26,10 +27,7 @@ KINDS: Final = {
 }
 """What a file may say, and what it means; ``cmd`` is the old name of ``local``."""
 
-_RESERVED: Final = frozenset(
-    ("__id__", "__sls__", "__env__", "name", "order", "fun", "key", "state",
-     "name_order")
-)  # fmt: skip
+_RESERVED: Final = frozenset(("order", "key", "name_order"))
 """Never an argument of the function, but for those of :data:`OWN_KEYS`."""
 
 _LOCAL_KEYS: Final = frozenset(("tgt", "tgt_type", "ret", "timeout", "args", "arg", "kwarg"))
@@ -110,11 +108,11 @@ def compile_reactions(
     return made
 
 
-def _add(chunk: Mapping[str, object], made: Compiled, *, masterless: bool) -> None:
+def _add(chunk: Chunk, made: Compiled, *, masterless: bool) -> None:
     try:
         made.reactions.append(_reaction(chunk, made.warnings, masterless=masterless))
     except _Refused as error:
-        made.errors.append(f"{chunk.get('__sls__')}: {chunk['__id__']}: {error}")
+        made.errors.append(f"{chunk.sls}: {chunk.ident}: {error}")
 
 
 def _read_declarations(
@@ -153,26 +151,22 @@ def _drop_repeats(ident: object, body: object, name: str, made: Compiled) -> Any
     return kept
 
 
-def _reaction(chunk: Mapping[str, object], warnings: list[str], *, masterless: bool) -> Reaction:
-    kind = KINDS.get(str(chunk["state"]))
+def _reaction(chunk: Chunk, warnings: list[str], *, masterless: bool) -> Reaction:
+    kind = KINDS.get(str(chunk.state))
     if kind is None:
         known = ", ".join(sorted(KINDS))
-        raise _Refused(f"there is no reaction of the kind {chunk['state']!r}; there are {known}")
+        raise _Refused(f"there is no reaction of the kind {chunk.state!r}; there are {known}")
     if (kind == CALLER) is not masterless:
         where = "a minion without a master" if kind == CALLER else "a master"
-        raise _Refused(f"{chunk['state']} reactions are for the reactor of {where}")
-    given = {key: value for key, value in chunk.items() if key not in _RESERVED}
-    base = {
-        "id": str(chunk["__id__"]),
-        "sls": str(chunk.get("__sls__", "")),
-        "kind": kind,
-        "fun": str(chunk["fun"]),
-    }
-    notes = (f"{base['sls']}: {base['id']}: {note}" for note in _list_ignored(kind, given))
-    warnings.extend(notes)
+        raise _Refused(f"{chunk.state} reactions are for the reactor of {where}")
+    given = {key: value for key, value in chunk.arguments.items() if key not in _RESERVED}
+    ident, sls = str(chunk.ident), str(chunk.sls)
+    base = {"id": ident, "sls": sls, "kind": kind, "fun": str(chunk.fun)}
+    warnings.extend(f"{sls}: {ident}: {note}" for note in _list_ignored(kind, given))
     if kind in (LOCAL, CALLER):
         return _local(base, given) if kind == LOCAL else _caller(base, given)
-    return _run(base, given, {key: chunk[key] for key in OWN_KEYS if key in chunk})
+    low = chunk.to_low()
+    return _run(base, given, {key: low[key] for key in OWN_KEYS if key in low})
 
 
 def _list_ignored(kind: str, given: Mapping[str, object]) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pytest
 from saltlite import states
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.run import run_chunk
 from saltlite.host import Host
 from saltlite.loader import shim
@@ -125,7 +126,7 @@ def apply(tmp_path: Path) -> Iterator[Apply]:
         ctx.functions = Registry(ctx)
         state, _, name = fun.partition(".")
         chunk = {"state": state, "fun": name, "__id__": "x", "__sls__": "s", "__env__": "base"}
-        answer = run_chunk(ctx, {**chunk, **given})
+        answer = run_chunk(ctx, Chunk.from_low({**chunk, **given})).to_return()
         return answer, log.read_text().splitlines() if log.exists() else []
 
     yield run

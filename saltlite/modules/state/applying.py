@@ -23,8 +23,8 @@ from saltlite.highstate.apply import (
     retcode_of,
     synchronise,
 )
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.compile import Compiled
-from saltlite.highstate.low import low_tag
 from saltlite.highstate.run import run_chunk
 from saltlite.highstate.sls import SUFFIX
 from saltlite.loader.states import resolve
@@ -78,7 +78,7 @@ def sls(
     for kind in words(sync_mods):
         ctx.functions.call(f"saltutil.sync_{kind}", saltenv=wishes.saltenv)
     if no := control.list_refusals(ctx, words(mods)):
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return no
     answers = _apply_states(ctx, wishes, lambda own: of_sls(own, mods, wishes))
     return _build_return(ctx, answers, kwargs)
@@ -98,7 +98,7 @@ def highstate(
         salt '*' state.highstate exclude=bar,baz
     """
     if control.HIGHSTATE in control.list_disabled(ctx.grains):
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return dict(control.HIGHSTATE_DISABLED)
     kwargs |= {"test": test, "queue": queue, "state_events": state_events}
     wishes = Wishes.of(ctx, kwargs, tells=True)
@@ -109,7 +109,7 @@ def highstate(
 def _build_return(ctx: MinionContext, answers: object, given: dict[str, Any]) -> Any:
     """All, or with ``terse=True`` only what changed or failed. A run of no state has failed."""
     if answers == {}:
-        ctx.state["retcode"] = STATE_FAILURE
+        ctx.retcode = STATE_FAILURE
     if not isinstance(answers, dict) or not given.get("terse"):
         return answers
     return {
@@ -168,7 +168,7 @@ def single(
     )
     state, dot, function = str(fun).partition(".")
     if not dot:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return "Invalid function passed"
     given = {
         key: value
@@ -178,17 +178,17 @@ def single(
     try:
         resolve(str(fun), ctx)
     except FunctionUnavailable:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return [f"Specified state '{fun}' was not found"]
-    chunk = {"state": state, "fun": function, "name": name, "__id__": name, **given}
-    chunk |= {"__sls__": None, "__env__": kwargs.get("__env__") or wishes.saltenv}
+    low = {"state": state, "fun": function, "name": name, "__id__": name, **given}
+    chunk = Chunk.from_low({**low, "__env__": kwargs.get("__env__") or wishes.saltenv})
     with prepare_context(ctx, wishes):
         refused = refusal(ctx, wishes)
         if refused is not None:
             return refused
-        answers = {low_tag(chunk): run_chunk(ctx, chunk, test=wishes.test)}
-    ctx.state["retcode"] = retcode_of(answers)
-    return answers
+        found = run_chunk(ctx, chunk, test=wishes.test)
+    ctx.retcode = retcode_of([found])
+    return {chunk.tag: found.to_return()}
 
 
 def low(ctx: MinionContext, data: dict[str, Any], queue: object = None, **kwargs: Any) -> Any:
@@ -211,12 +211,12 @@ def low(ctx: MinionContext, data: dict[str, Any], queue: object = None, **kwargs
         return refused
     lacking = [f'Missing "{key}" data' for key in ("state", "fun", "name") if key not in data]
     if lacking:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return lacking
-    chunk = {"__id__": data.get("name"), "__sls__": None, "__env__": wishes.saltenv, **data}
-    answer = run_chunk(ctx, chunk, test=wishes.test)
-    ctx.state["retcode"] = retcode_of({"": answer})
-    return answer
+    chunk = Chunk.from_low({"__id__": data.get("name"), "__env__": wishes.saltenv, **data})
+    found = run_chunk(ctx, chunk, test=wishes.test)
+    ctx.retcode = retcode_of([found])
+    return found.to_return()
 
 
 def high(
@@ -248,7 +248,7 @@ def template(ctx: MinionContext, tem: str, queue: object = None, **kwargs: Any) 
     path = str(tem) if str(tem).endswith(SUFFIX) else f"{tem}{SUFFIX}"
     text = ctx.host.read_text(path)
     if text is None:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
         return [f"Specified SLS {path} on local filesystem cannot be found."]
     return _of_text(ctx, text, queue, kwargs, path)
 
@@ -306,7 +306,6 @@ def _apply_states(ctx: MinionContext, wishes: Wishes, make: Make, *, is_top: boo
         synchronise(own, wishes.saltenv)
         found = compile_states(own, lambda: make(own))
         if is_top and not found.errors and not (found.low or wishes.exclude):
-            answers = no_states(NO_STATES if found.wanted else NO_TOP)
-            own.state["retcode"] = retcode_of(answers)
-            return answers
+            own.retcode = STATE_FAILURE
+            return no_states(NO_STATES if found.wanted else NO_TOP)
         return apply(own, found, wishes)

@@ -50,7 +50,7 @@ def check(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, A
         else:
             found = checked(own, top_of(own, saltenv=wishes.only_env), exclude)
     if found.mistakes:
-        ctx.state["retcode"] = COMPILE_ERROR
+        ctx.retcode = COMPILE_ERROR
     return {
         "sls": found.sls,
         "states": found.states,
@@ -104,13 +104,13 @@ def verify(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, 
         )
     if found is None:
         raise FunctionError("there was no test run of this to compare with")
-    planned, done = found["planned"], found.get("done")
+    planned, done = found.planned, found.done
     if done is None:
-        raise FunctionError(f"there was no real run since the test run {planned['jid']}".rstrip())
-    told = {each.tag: each.as_answer() for each in differences(planned["states"], done["states"])}
+        raise FunctionError(f"there was no real run since the test run {planned.jid}".rstrip())
+    told = {each.tag: each.as_answer() for each in differences(planned.states, done.states)}
     if told:
-        ctx.state["retcode"] = STATE_FAILURE
-    return {"planned": planned["jid"], "done": done["jid"], "differences": told}
+        ctx.retcode = STATE_FAILURE
+    return {"planned": planned.jid, "done": done.jid, "differences": told}
 
 
 def _list_wanted(ctx: MinionContext, mods: object, wishes: Wishes) -> Mapping[str, Any]:

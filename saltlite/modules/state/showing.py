@@ -13,6 +13,8 @@ from saltlite.highstate.apply import (
     prepare_context,
 )
 from saltlite.highstate.apply import running as runs
+from saltlite.highstate.chunk import Chunk
+from saltlite.highstate.compile import Compiled
 from saltlite.modules._state import of_sls, of_top, show, words
 
 
@@ -41,9 +43,11 @@ def show_low_sls(
         salt '*' state.show_low_sls foo
     """
     wishes = Wishes.of(ctx, {**kwargs, "test": test})
-    return show(
-        ctx, wishes, lambda own: of_sls(own, mods, wishes).as_written(), lambda found: found.low
-    )
+    return show(ctx, wishes, lambda own: of_sls(own, mods, wishes).as_written(), _show_low)
+
+
+def _show_low(found: Compiled) -> list[dict[str, Any]]:
+    return [chunk.to_low() for chunk in found.low]
 
 
 def show_highstate(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
@@ -56,7 +60,7 @@ def show_highstate(ctx: MinionContext, queue: object = None, **kwargs: Any) -> A
     wishes = Wishes.of(ctx, kwargs)
     found = show(ctx, wishes, lambda own: of_top(own, wishes).as_read(), lambda it: it.high)
     if not found:
-        ctx.state["retcode"] = STATE_FAILURE
+        ctx.retcode = STATE_FAILURE
     return found
 
 
@@ -68,7 +72,7 @@ def show_lowstate(ctx: MinionContext, queue: object = None, **kwargs: Any) -> An
         salt '*' state.show_lowstate
     """
     wishes = Wishes.of(ctx, kwargs)
-    return show(ctx, wishes, lambda own: of_top(own, wishes), lambda found: found.low)
+    return show(ctx, wishes, lambda own: of_top(own, wishes), _show_low)
 
 
 def show_top(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
@@ -86,7 +90,7 @@ def show_top(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
             need_pillar(own)
         found = top_of(own, saltenv=wishes.only_env)
         if found.errors:
-            own.state["retcode"] = COMPILE_ERROR
+            own.retcode = COMPILE_ERROR
             return list(found.errors)
         return found.sls
 
@@ -98,10 +102,11 @@ def show_states(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
 
         salt '*' state.show_states
     """
-    found = show_lowstate(ctx, **kwargs)
-    if ctx.state.get("retcode"):
+    wishes = Wishes.of(ctx, kwargs)
+    found = show(ctx, wishes, lambda own: of_top(own, wishes), lambda found: found.low)
+    if ctx.retcode:
         return found
-    return list(dict.fromkeys(chunk["__sls__"] for chunk in found))
+    return list(dict.fromkeys(chunk.sls for chunk in found))
 
 
 def show_state_usage(ctx: MinionContext, queue: object = None, **kwargs: Any) -> Any:
@@ -142,7 +147,7 @@ def sls_exists(
         salt '*' state.sls_exists core,edit.vim
     """
     found = isinstance(show_sls(ctx, mods, test=test, **kwargs), dict)
-    ctx.state["retcode"] = 0 if found else COMPILE_ERROR
+    ctx.retcode = 0 if found else COMPILE_ERROR
     return found
 
 
@@ -160,9 +165,12 @@ def id_exists(
 
         salt '*' state.id_exists create_myfile,update_template filestate
     """
-    found = show_low_sls(ctx, mods, test=test, **kwargs)
-    ctx.state["retcode"] = 0
-    there = {str(chunk["__id__"]) for chunk in found if isinstance(chunk, dict)}
+    wishes = Wishes.of(ctx, {**kwargs, "test": test})
+    found = show(
+        ctx, wishes, lambda own: of_sls(own, mods, wishes).as_written(), lambda found: found.low
+    )
+    ctx.retcode = 0
+    there = {str(chunk.ident) for chunk in found if isinstance(chunk, Chunk)}
     return set(words(ids)) <= there
 
 

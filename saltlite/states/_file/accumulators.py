@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.highstate.low import LOWSTATE
+from saltlite.highstate.chunk import LOWSTATE, Chunk
 
 _KEY = "accumulators"
 _TAKING = ("require", "watch", "prereq", "onchanges", "listen")
@@ -35,18 +35,18 @@ def charge(ctx: MinionContext, name: str, filename: str, texts: Sequence[object]
 
 def is_taken(ctx: MinionContext, ident: str, name: str) -> bool:
     """Whether any state of a file waits for the state with this id or name."""
-    return any(
-        _takes_from(chunk, ident, name)
-        for chunk in ctx.state.get(LOWSTATE) or ()
-        if chunk.get("state") == "file"
-    )
+    return any(_takes_from(chunk, ident, name) for chunk in _file_chunks(ctx))
 
 
-def _takes_from(chunk: Mapping[str, Any], ident: str, name: str) -> bool:
+def _file_chunks(ctx: MinionContext) -> list[Chunk]:
+    return [chunk for chunk in ctx.state.get(LOWSTATE) or () if chunk.state == "file"]
+
+
+def _takes_from(chunk: Chunk, ident: str, name: str) -> bool:
     return any(
         one.get("file") in (ident, name)
         for kind in _TAKING
-        for one in chunk.get(kind) or ()
+        for one in chunk.arguments.get(kind) or ()
         if isinstance(one, Mapping)
     )
 
@@ -69,11 +69,11 @@ def on_top(ctx: MinionContext, filename: str, content: str, ident: str | None) -
 
 def _find_awaited(ctx: MinionContext, filename: str, ident: str | None) -> set[str]:
     """The names of the accumulators of a file that the state with this id waits for."""
-    low = [chunk for chunk in ctx.state.get(LOWSTATE) or () if chunk.get("state") == "file"]
-    takers = [one for one in low if one.get("__id__") == ident and one.get("name") == filename]
+    low = _file_chunks(ctx)
+    takers = [one for one in low if one.ident == ident and one.name == filename]
     return {
-        str(one["name"])
+        str(one.name)
         for one in low
-        if one.get("fun") == "accumulated"
-        and any(_takes_from(taker, str(one["__id__"]), str(one["name"])) for taker in takers)
+        if one.fun == "accumulated"
+        and any(_takes_from(taker, str(one.ident), str(one.name)) for taker in takers)
     }

@@ -9,6 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError, UntrustedPath
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
 from saltlite.providers.file import owners, permissions, place
@@ -294,7 +295,7 @@ def _list_changes(changes: Mapping[str, Mapping[str, object]]) -> str:
 
 
 def list_kept(
-    top: str, low: Sequence[Mapping[str, object]], required: Sequence[tuple[str, object]]
+    top: str, low: Sequence[Chunk], required: Sequence[tuple[str, object]]
 ) -> frozenset[str]:
     """The paths below ``top`` that required states are about, and the directories they are in."""
     found: set[str] = set()
@@ -302,9 +303,9 @@ def list_kept(
         for chunk in low:
             if not _is_meant(chunk, state, value):
                 continue
-            path = str(chunk["name"]).rstrip("/")
+            path = str(chunk.name).rstrip("/")
             found.add(path)
-            if chunk["fun"] == "recurse":
+            if chunk.fun == "recurse":
                 found |= {
                     os.path.join(folder, each)
                     for folder, names, plain in os.walk(path)
@@ -320,10 +321,10 @@ def list_kept(
     return frozenset(whole)
 
 
-def _is_meant(chunk: Mapping[str, object], state: str, value: object) -> bool:
+def _is_meant(chunk: Chunk, state: str, value: object) -> bool:
     """Whether a requisite ``{state: value}`` is met by this chunk of the file states."""
-    if chunk.get("state") != "file":
+    if chunk.state != "file":
         return False
     if state == "sls":
-        return bool(chunk.get("__sls__") == value)
-    return state in ("file", "id") and value in (chunk.get("__id__"), chunk.get("name"))
+        return bool(chunk.sls == value)
+    return state in ("file", "id") and value in (chunk.ident, chunk.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.highstate.low import LOWSTATE
+from saltlite.highstate.chunk import LOWSTATE
 from saltlite.highstate.resource import Declared
 from saltlite.providers.file import sources
 from saltlite.providers.file.permissions import DesiredPermissions

@@ -11,7 +11,6 @@ import pytest
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
-from saltlite.highstate.call import Answer
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
@@ -32,6 +31,8 @@ def mod_aggregate(low, chunks, running):
     return low
 
 def done(name, taken=(), **kwargs):
+    if name == "marked":
+        taken = [chunk["__id__"] for chunk in __lowstate__ if chunk.get("__agg__")]
     comment = f"{','.join(taken)} of {','.join(__context__['begun'])}"
     return {"name": name, "result": True, "comment": comment, "changes": {}}
 """
@@ -73,8 +74,7 @@ HIGH = {
 def said(ctx: MinionContext, high: dict[str, Any]) -> dict[str, str]:
     found = ctx.functions.call("state.high", high)
     assert isinstance(found, dict), found
-    answers: list[Answer] = list(found.values())
-    return {answer["__id__"]: answer["comment"] for answer in answers}
+    return {answer["__id__"]: answer["comment"] for answer in found.values()}
 
 
 @pytest.mark.parametrize("option", [True, ["together", "pkg"]])
@@ -99,3 +99,8 @@ def test_a_state_asks_for_itself(make: Make) -> None:
 def test_a_state_declines_for_itself(make: Make) -> None:
     high = {**HIGH, "a": {"together": ["done", {"order": 1}, {"aggregate": False}]}}
     assert said(make(state_aggregate=True), high)["a"] == " of a"
+
+
+def test_custom_states_see_who_was_taken_over(make: Make) -> None:
+    high = {**HIGH, "marked": {"together": ["done", {"order": 6}, {"aggregate": False}]}}
+    assert said(make(state_aggregate=True), high)["marked"] == "c,marked of a"

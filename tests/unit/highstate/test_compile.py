@@ -12,10 +12,10 @@ from repository import DATA
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.compile import (
     compile_highstate,
     compile_sls,
-    low_tag,
     top_of,
 )
 from saltlite.highstate.graph import order
@@ -74,10 +74,10 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
         return wanted.errors or wanted.sls
     if fun == "show_lowstate":
         compiled = compile_highstate(ctx, saltenv=saltenv)
-        return compiled.errors or compiled.low
+        return compiled.errors or [chunk.to_low() for chunk in compiled.low]
     if fun == "show_states":
         low = compile_highstate(ctx, saltenv=saltenv).low
-        return list(dict.fromkeys(chunk["__sls__"] for chunk in low))
+        return list(dict.fromkeys(chunk.sls for chunk in low))
     if fun == "sls":
         compiled = compile_sls(ctx, args[0])
         return compiled.first_errors or run_order(compiled.low, compiled.names)
@@ -85,14 +85,16 @@ def answered(ctx: MinionContext, fun: str, *args: Any) -> Any:
         shown = compile_highstate(ctx, saltenv=saltenv).as_read()
         return shown.errors or shown.high
     compiled = compile_sls(ctx, args[0], saltenv=saltenv or "base").as_written()
-    return compiled.errors or (compiled.high if fun == "show_sls" else compiled.low)
+    if fun == "show_sls":
+        return compiled.errors or compiled.high
+    return compiled.errors or [chunk.to_low() for chunk in compiled.low]
 
 
-def run_order(low: list[dict[str, Any]], names: frozenset[str]) -> list[list[str]]:
+def run_order(low: list[Chunk], names: frozenset[str]) -> list[list[str]]:
     """Tag and comment of what cannot run, in order."""
     found = order(low, names)
     return [
-        *([tag, found.problems.get(tag, "")] for tag in map(low_tag, found.low)),
+        *([tag, found.problems.get(tag, "")] for tag in (chunk.tag for chunk in found.low)),
         *(
             [
                 f"Listen_Error_|-listen_{name}_|-listen_{module}_|-Listen_Error",

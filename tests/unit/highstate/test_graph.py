@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.graph import order, sort_topologically
-from saltlite.highstate.low import low_tag
 
 COUNT = 12
 
 
-def chunk(ident: str, **more: Any) -> dict[str, Any]:
-    return {"state": "test", "fun": "nop", "name": ident, "__id__": ident, "__sls__": "a", **more}
+def chunk(ident: str, **more: Any) -> Chunk:
+    low = {"state": "test", "fun": "nop", "name": ident, "__id__": ident, "__sls__": "a"}
+    return Chunk.from_low({**low, **more})
 
 
-def ids(low: list[dict[str, Any]]) -> list[str]:
-    return [one["__id__"] for one in low]
+def ids(low: list[Chunk]) -> list[str]:
+    return [one.ident for one in low]
 
 
 @given(st.lists(st.tuples(st.integers(0, COUNT - 1), st.integers(0, COUNT - 1)), max_size=30))
@@ -56,7 +57,7 @@ def test_a_circle_is_a_path_of_ids() -> None:
         chunk("d", require=["c"]),
     ]
     found = order(low)
-    tag = low_tag(low[2])
+    tag = low[2].tag
     assert found.problems == {tag: "Recursive requisite found"}
     assert found.circles == {tag: ["a", "b", "c", "a"]}
     assert found.requisites[tag] == []
@@ -70,8 +71,9 @@ def test_edges_have_kind_and_tag() -> None:
         chunk("c", listen_in=[{"test": "b"}]),
         chunk("d", prereq=[{"test": "bb"}]),
     ]
-    a, b, c, d = (low_tag(one) for one in low)
-    assert order(low).requisites == {
+    a, b, c, d = (one.tag for one in low)
+    found = order(low).requisites
+    assert {tag: [(kind.name, other) for kind, other in found[tag]] for tag in found} == {
         a: [("require", b), ("onchanges", b), ("listen", c)],
         b: [("prerequired", d), ("listen", c)],
         c: [],
@@ -87,7 +89,7 @@ def test_what_is_tried_with_another_need_not_have_run_for_it() -> None:
     ]
     ordered = order(low)
     assert not ordered.circles
-    assert [one["__id__"] for one in ordered.low] == ["first", "base", "upper"]
+    assert ids(ordered.low) == ["first", "base", "upper"]
 
 
 def order_chain(count: int, kind: str) -> float:

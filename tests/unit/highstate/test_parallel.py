@@ -14,8 +14,10 @@ from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import FunctionError
-from saltlite.highstate.call import Answer
+from saltlite.highstate.chunk import Chunk
+from saltlite.highstate.parallel import Answer
 from saltlite.highstate.run import run_low
+from saltlite.highstate.state_return import StateReturn
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
@@ -151,7 +153,7 @@ def test_what_they_ask_of_the_master_goes_through_the_run(make: Make) -> None:
 
 
 def test_they_end_with_the_run(make: Make, tmp_path: Path) -> None:
-    def told(tag: str, _answer: Answer, _total: int) -> None:
+    def told(tag: str, _answer: StateReturn, _total: int) -> None:
         assert tag.startswith("test")
         raise KeyboardInterrupt
 
@@ -168,7 +170,7 @@ def test_they_end_with_the_run(make: Make, tmp_path: Path) -> None:
         },
     ]
     with pytest.raises(KeyboardInterrupt):
-        run_low(make(), low, {}, test=False, told=told)
+        run_low(make(), [*map(Chunk.from_low, low)], {}, test=False, told=told)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 

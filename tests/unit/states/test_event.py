@@ -8,6 +8,7 @@ import pytest
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.resource import Action
 from saltlite.highstate.run import run_chunk
 from saltlite.host import Host
@@ -27,7 +28,7 @@ def ctx() -> MinionContext:
 def run(ctx: MinionContext, function: str, *, test: bool = False, **given: Any) -> dict[str, Any]:
     state, _, fun = function.partition(".")
     chunk = {"state": state, "fun": fun, "__id__": "x", "__sls__": "s", "name": "x", **given}
-    return run_chunk(ctx, chunk, test=test)
+    return run_chunk(ctx, Chunk.from_low(chunk), test=test).to_return()
 
 
 def test_an_event_is_fired_only_in_earnest(ctx: MinionContext) -> None:

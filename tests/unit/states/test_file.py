@@ -27,6 +27,7 @@ from repository import DATA
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
+from saltlite.highstate.chunk import Chunk, LowState
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
@@ -423,10 +424,11 @@ def test_cleaning_leaves_what_is_required(ctx, tmp_path):
     (top / "sub").mkdir(parents=True)
     for name in ("mine", "sub/mine", "other", "named"):
         (top / name).write_text("")
-    ctx.state["lowstate"] = [
+    low = [
         {"state": "file", "fun": "managed", "__id__": "one", "name": f"{top}/mine"},
         {"state": "file", "fun": "managed", "__id__": "two", "name": f"{top}/sub/mine"},
     ]
+    ctx.state["lowstate"] = LowState(map(Chunk.from_low, low))
     require = [{"file": "one"}, {"file": "two"}, {"file": f"{top}/named"}]
     call = resolve("file.directory", ctx).call
     done = realise(call(name=str(top), clean=True, require=require), ctx, test=False)
@@ -555,10 +557,12 @@ def test_a_block_is_content_then_what_was_gathered_then_sources(ctx, tmp_path):
     prepare(tmp_path / "t", WORLD, {})
     (tmp_path / "f").write_text("# S\n# E\n")
     name = str(tmp_path / "f")
-    ctx.state["lowstate"] = [
+    taker = {"state": "file", "fun": "blockreplace", "name": name, "__id__": "block"}
+    low = [
         {"state": "file", "fun": "accumulated", "name": "gathered", "__id__": "gathered"},
-        {"state": "file", "name": name, "__id__": "block", "require": [{"file": "gathered"}]},
+        {**taker, "require": [{"file": "gathered"}]},
     ]
+    ctx.state["lowstate"] = LowState(map(Chunk.from_low, low))
     realise(
         resolve("file.accumulated", ctx).call(name="gathered", filename=name, text=["A", "B"]),
         ctx,

@@ -9,6 +9,7 @@ import pytest
 from orchestra import JID, Bus, Minions, orchestra
 
 from saltlite.context import MinionContext
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.run import run_chunk
 from saltlite.masterside.context import execution_context
 from saltlite.transport.bus import Event
@@ -28,7 +29,8 @@ def side(tmp_path: Path) -> tuple[MinionContext, Minions, Bus]:
 
 def run(ctx: MinionContext, function: str, *, test: bool = False, **given: Any) -> dict[str, Any]:
     chunk = {"state": "salt", "fun": function, "__id__": "x", "__sls__": "s", "name": "x", **given}
-    return run_chunk(ctx, {**chunk, "__env__": "base"}, test=test)
+    low = {**chunk, "__env__": "base"}
+    return run_chunk(ctx, Chunk.from_low(low), test=test).to_return()
 
 
 def full(**returns: Any) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def test_a_test_run_is_one_on_the_minions_whatever_the_state_says(
             "tgt": "*",
             "sls": "a",
         }
-        dry = run_chunk(ctx, {**chunk, **given}, test=True)
+        dry = run_chunk(ctx, Chunk.from_low({**chunk, **given}), test=True).to_return()
         assert (dry["result"], dry["changes"]["ret"]) == (None, {"m1": DIFFERS})
 
 

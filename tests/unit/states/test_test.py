@@ -8,6 +8,7 @@ import pytest
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
+from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.run import run_chunk
 from saltlite.host import Host
 from saltlite.loader.registry import Registry
@@ -25,7 +26,7 @@ def ctx() -> MinionContext:
 def run(ctx: MinionContext, function: str, *, test: bool = False, **given: Any) -> dict[str, Any]:
     state, _, fun = function.partition(".")
     chunk = {"state": state, "fun": fun, "__id__": "x", "__sls__": "s", "name": "x", **given}
-    return run_chunk(ctx, chunk, test=test)
+    return run_chunk(ctx, Chunk.from_low(chunk), test=test).to_return()
 
 
 def test_pillar_keys_are_checked_by_type(ctx: MinionContext) -> None:

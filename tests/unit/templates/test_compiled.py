@@ -170,7 +170,7 @@ def test_states_are_kept_and_what_they_import(templates: Templates) -> None:
     for _ in range(2):
         jinja._compiled.clear()
         found = compile_sls(templates.ctx(), "a")
-        assert [chunk["__id__"] for chunk in found.low] == ["Debian"]
+        assert [chunk.ident for chunk in found.low] == ["Debian"]
     assert (templates.compilations, len(templates.files)) == (2, 2)
 
 
