@@ -101,15 +101,26 @@ def asks_web(case: dict[str, Any]) -> bool:
     return WEB in repr(case["args"])
 
 
+def of_root(case: dict[str, Any]) -> bool:
+    """Whether it gives files away, makes devices, or tells that something is of root."""
+    gives_away = re.search(r"'(?:user|group|owner)'", repr(case["args"]))
+    return bool(gives_away or "root" in repr(case["answers"]) or case.get("fun") == "file.mknod")
+
+
 def left(tmp: Path) -> dict[str, str]:
-    """What is in the directory: mode, owner and content (a link's target) by path; no ``srv``."""
+    """What is in the directory: mode, owner and content (a link's target) by path; no ``srv``.
+
+    Whoever asks is 0, as root was when the cases were recorded.
+    """
     found = {}
     for path in sorted(tmp.rglob("*")):
         name = str(path.relative_to(tmp))
         if name.partition("/")[0] in ("srv", "local"):
             continue
         status = path.lstat()
-        said = f"{status.st_mode:o} {status.st_uid}:{status.st_gid}"
+        user = 0 if status.st_uid == os.geteuid() else status.st_uid
+        group = 0 if status.st_gid == os.getegid() else status.st_gid
+        said = f"{status.st_mode:o} {user}:{group}"
         if path.is_symlink():
             said = f"-> {masked(os.readlink(path), tmp)}"
         elif path.is_file():

@@ -24,6 +24,7 @@ from file_state_cases import (
     filled,
     left,
     masked,
+    of_root,
     prepare,
     served,
 )  # fmt: skip
@@ -40,6 +41,7 @@ from saltlite.states import archive
 RECORDED = DATA / "states"
 WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
 CASES = yaml.load((RECORDED / "archive.yaml").read_text(), yaml.CSafeLoader)
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 EXTRACTED = "salt://x.tar.gz extracted to {}, due to absence of one or more files/dirs"
 PRESENT = "All files in archive are already present"
 
@@ -72,8 +74,13 @@ def context(cache, srv):
     return ctx
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="recorded as root")
-@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=str(number), marks=[as_root] if of_root(case) else [])
+        for number, case in enumerate(CASES)
+    ],
+)
 def test_as_real_salt_did(case, tmp_path):
     by_program = {"options", "use_cmd_unzip"} & set(case["args"])
     if by_program and "zip" in case["args"]["source"] and not shutil.which("unzip"):
@@ -195,7 +202,7 @@ def test_is_refused(ctx, name, more, words):
         apply(ctx, name, **more)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@as_root
 def test_owners(ctx, tmp_path):
     done = apply(ctx, tmp_path / "d", user="nobody", group="nogroup")
     assert done.changes["updated ownership"] is True

@@ -18,6 +18,7 @@ from file_state_cases import (
     filled,
     left,
     masked,
+    of_root,
     prepare,
     served,
 )  # fmt: skip
@@ -35,7 +36,7 @@ from saltlite.loader.states import resolve
 
 RECORDED = DATA / "states"
 WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
-ROOT = os.geteuid() == 0
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 
 
 def recorded():
@@ -43,7 +44,8 @@ def recorded():
         if path.name == "file_world.yaml":
             continue
         for number, case in enumerate(yaml.load(path.read_text(), yaml.CSafeLoader)):
-            yield pytest.param(case, id=f"{path.stem}-{number}-{case['fun']}")
+            marks = [as_root] if of_root(case) else []
+            yield pytest.param(case, id=f"{path.stem}-{number}-{case['fun']}", marks=marks)
 
 
 @pytest.fixture
@@ -78,7 +80,6 @@ def sorted_removals(said):
     return said
 
 
-@pytest.mark.skipif(not ROOT, reason="recorded as root")
 @pytest.mark.parametrize("case", list(recorded()))
 def test_as_real_salt_did(case, ctx, tmp_path):
     if case["fun"] == "file.patch":
@@ -135,7 +136,7 @@ def hold_against(ctx, case, tmp, web):
             assert said["comment"] == wanted["comment"], run
 
 
-@pytest.mark.skipif(not ROOT, reason="gives files away")
+@as_root
 @pytest.mark.parametrize(
     ("fun", "args"),
     [
@@ -392,7 +393,7 @@ def test_data_that_do_not_fit_change_nothing(ctx, tmp_path, args):
     assert (tmp_path / "f").read_text() == "- 1\n"
 
 
-@pytest.mark.skipif(not ROOT, reason="gives files away")
+@as_root
 def test_a_line_is_told_with_owner_and_mode(ctx, tmp_path):
     path = tmp_path / "f"
     path.write_text("a\n")
@@ -607,7 +608,7 @@ def test_a_failure_tells_what_the_check_said_unless_changes_are_hidden(ctx, tmp_
     assert not (tmp_path / "f").exists()
 
 
-@pytest.mark.skipif(not ROOT, reason="gives files away")
+@as_root
 @pytest.mark.parametrize("fun", ["managed", "copy", "directory", "symlink"])
 def test_the_user_is_also_called_owner(ctx, tmp_path, fun):
     (tmp_path / "src").write_text("x")
