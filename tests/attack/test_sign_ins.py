@@ -98,7 +98,7 @@ def test_first_sign_ins_end_no_session(world: tuple[Cluster, Stranger]) -> None:
         ready = [one.report("ready") for one in newcomers]
         print(f"{NEWCOMERS} sign-ins:", ready)
         assert sum(one["done"] for one in ready) == NEWCOMERS
-        time.sleep(2 * LOOK_S)
+        time.sleep(2 * LOOK_S)  # in which a look would end sessions
         sessions = [one.name for one in (cluster.cache_dir / "sessions").iterdir()]
         assert len(sessions) == NEWCOMERS + 1
         patience_s = 30 + NEWCOMERS // 100
@@ -127,7 +127,7 @@ def test_one_deletion_changes_the_publication_key_once(world: tuple[Cluster, Str
         else:
             (cluster.pki_dir / "minions" / going.id).unlink()
         eventually(lambda n=number: len(rotations(cluster)) > n, within_s=10, what="a rotation")
-        time.sleep(2 * LOOK_S)
+        time.sleep(2 * LOOK_S)  # in which a second one would come
         assert len(rotations(cluster)) == number + 1
         assert not (cluster.cache_dir / "sessions" / going.id).exists()
         assert staying.send({"cmd": "_file_envs"}) == Sealed(["base"])

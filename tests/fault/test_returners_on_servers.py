@@ -109,7 +109,7 @@ def test_all_arrive_and_none_twice(world):
         resolve(name, context).call("save_load", jid, {"jid": jid, "fun": "test.echo"})
     writer = start(write_always, context, name)
     putters = [start(put_returns, context, name, number) for number in range(PUTTERS)]
-    for _ in range(2):
+    for _ in range(2):  # somewhere in the midst of the work, however far it has come
         time.sleep(0.5)
         kill_server(server)
         time.sleep(0.3)

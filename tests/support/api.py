@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -90,8 +89,7 @@ class ApiCluster(Cluster):
                 self.client.run(session, chunk)
             assert (known / minion).exists()
         self.salt("m1", "mine.send", "test.ping")
-        self.salt("m1", "saltutil.refresh_pillar")
-        time.sleep(0.5)
+        self.salt("m1", "saltutil.refresh_pillar", "wait=True")
         job = {"client": "local", "tgt": "m1", "fun": "state.apply"}
         assert self.client.run(session, job).status == 200
 

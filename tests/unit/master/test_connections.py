@@ -66,7 +66,7 @@ def test_one_address_never_gets_everything(watched: Watched) -> None:
     with contextlib.ExitStack() as stack:
         greedy = [connect(stack, port, "127.0.0.2") for _ in range(20)]
         count(counted, monitor, 12)
-        time.sleep(0.1)
+        time.sleep(0.1)  # in which one more would come
         counted.take_events(monitor)
         assert [is_refused(one) for one in greedy] == [False] * 12 + [True] * 8
         honest = [connect(stack, port, "127.0.0.1") for _ in range(3)]
