@@ -182,8 +182,6 @@ def test_a_request_of_another_mode_is_none(shared: Shared) -> None:
 
 # What is left over is swept.
 
-# --- what killed writers leave ---------------------------------------------------------------
-
 
 def test_only_old_temporary_files_are_left_overs(tmp_path: Path) -> None:
     old, young, other = (tmp_path / name for name in (".a.1.tmp", ".b.2.tmp", ".root_key"))
@@ -197,8 +195,6 @@ def test_only_old_temporary_files_are_left_overs(tmp_path: Path) -> None:
 
 
 # What vanishes while it is swept.
-
-# --- what vanishes during a sweep ----------------------------------------------------------
 
 
 class Vanishing:
