@@ -61,6 +61,7 @@ class EventQueue:
     def put_back(self, events: Sequence[dict[str, Any]]) -> None:
         """They were not sent: they come first again, as far as there is room."""
         room = (self._events.maxlen or 0) - len(self._events)
+        # Newer ones may have come meanwhile and taken the room: of these the oldest go.
         kept = events[len(events) - min(room, len(events)) :]
         self.dropped += len(events) - len(kept)
         self._events.extendleft(reversed(kept))
@@ -80,6 +81,7 @@ async def send_events(
     while is_wanted() and (batch := queue.batch()):
         try:
             sent = await _send_events(batch, line, lane)
+        # Ended between request and reply: whether the master has them is not known, so they stay.
         except asyncio.CancelledError:
             queue.put_back(batch)
             raise
@@ -87,6 +89,7 @@ async def send_events(
             waits = False
             continue
         queue.put_back(batch)
+        # Once for as long as the master is away, not every two seconds.
         if not waits:
             log.warning("events of beacons wait for master %s", line.name)
         waits = True
@@ -101,6 +104,7 @@ async def _send_events(events: list[dict[str, Any]], line: Line, lane: str) -> b
     load = {"cmd": "_minion_event", "pretag": None, "events": events}
     try:
         reply = await line.request(load, timeout_s=SEND_TIMEOUT_S, tries=1, lane=lane)
+    # What cannot be packed will not be packed later either: kept, it would stop all behind it.
     except WireError as error:
         log.error("%d events of beacons cannot be sent: %s", len(events), error)
         return True
@@ -110,6 +114,7 @@ async def _send_events(events: list[dict[str, Any]], line: Line, lane: str) -> b
     refusal = event_refusal(reply)
     if refusal is None:
         return True
+    # The limit counts per second, so the same events are taken a moment later.
     if refusal.startswith(TOO_MANY):
         return False
     log.warning("master %s refuses events of beacons: %s", line.name, refusal)

@@ -82,6 +82,7 @@ def _our_code(name: str) -> Code | None:
     run, validate = module.beacon, getattr(module, "validate", None)
     close = getattr(module, "close", None)
     return Code(
+        # Ours have the context handed in; users' modules find it in their globals.
         beacon=lambda context, beacon: run(context, beacon.options),
         validate=None if validate is None else lambda beacon: validate(beacon.options),
         close=None if close is None else lambda context, beacon: close(context, beacon.options),
@@ -98,6 +99,7 @@ def _users_code(name: str, ctx: MinionContext) -> Code | None:
 
     source = surroundings(ctx).modules(BEACONS.name).source(name)
     run = source.functions.get("beacon") if source is not None else None
+    # A file without a function ``beacon`` does not hide the built-in module of that name.
     if source is None or run is None:
         return None
     validate, close = source.functions.get("validate"), source.functions.get("close")
@@ -116,6 +118,7 @@ def _forget_users_code(ctx: MinionContext) -> None:
 
 
 def _list_form(beacon: Beacon) -> list[dict[str, Any]]:
+    # As Salt hands it over: without ``interval``, and without a part that held nothing else.
     data = [{k: v for k, v in part.items() if k != "interval"} for part in beacon.data]
     return [*filter(None, data), {"_beacon_name": beacon.name}]
 
@@ -126,6 +129,7 @@ def names_of(ctx: MinionContext) -> list[str]:
     if catalogue.has_custom_code(ctx.config, BEACONS.name):
         from saltlite.loader.dunders import surroundings
 
+        # Loads every file: what a module calls itself is known only then.
         found |= set(surroundings(ctx).modules(BEACONS.name).modules())
     return sorted(found)
 
@@ -164,6 +168,7 @@ class BeaconProcess:
 
     def run(self, settings: Mapping[str, object]) -> None:
         """Do what the loop says until it has gone."""
+        # The first settings come with the task; a message has them only when they have changed.
         self._take_settings(settings)
         set_title(_process_title(""))
         try:
@@ -178,6 +183,7 @@ class BeaconProcess:
             self._reload_code()
         if "settings" in message:
             self._take_settings(message["settings"])
+        # Beacons that pause while states are applied, or that move to a process of their own.
         for name in message["close"]:
             self._close_beacon(name)
         self._pipe.send({"op": "passed", **self._run_pass(message["run"])})
@@ -187,6 +193,7 @@ class BeaconProcess:
         self._ctx.grains, self._ctx.pillar = settings["grains"], settings["pillar"]
         before, self._configured = self._configured, settings["beacons"]
         for name in list(self._loaded):
+            # Only these: one that is as before keeps its descriptors and its place in a file.
             if self._configured.get(name) != before.get(name):
                 self._close_beacon(name)
 
@@ -234,6 +241,7 @@ class BeaconProcess:
             return []
         try:
             found = list(loaded.code.beacon(loaded.context, loaded.beacon) or ())
+        # SystemExit too: ``sys.exit`` in a user's beacon must not end the others of this process.
         except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error}"
             if text != loaded.complaint:  # one that fails in the same way at each run says so once
@@ -242,10 +250,12 @@ class BeaconProcess:
             return [
                 self._make_event(loaded, "", {}) | {"error": str(error) or type(error).__name__}
             ]
+        # More of one run than is kept for a master would push out all other events.
         if len(found) > EVENTS_LIMIT:
             log.error("beacon %s: %d events in one run are too many", name, len(found))
             del found[EVENTS_LIMIT:]
         maps = [event for each in found if (event := _read_event(name, each)) is not None]
+        # After the events were made plain: what is compared is what would be sent.
         chosen = loaded.changes.choose(maps, time.monotonic())
         return [
             self._make_event(loaded, str(each.pop("tag", "")), self._with_id(each))
@@ -256,6 +266,7 @@ class BeaconProcess:
         """One event as it goes to the loop; one that fails has no data, not even our id."""
         named = f"salt/beacon/{self._minion_id}/{loaded.beacon.name}/{tag}"
         return {
+            # A tag that is too long or does not print makes a master refuse the whole request.
             "tag": "".join(c if c.isprintable() else "?" for c in named)[:TAG_LIMIT].rstrip(),
             "data": dict(data),
             "beacon_name": loaded.beacon.module,
@@ -283,6 +294,7 @@ def _prepare_beacon(name: str, data: object, ctx: MinionContext) -> tuple[Code, 
     try:
         beacon = read_beacon(name, data)
         code = check(beacon, ctx)
+        # Made again when the beacon is loaded; here only to find options of a wrong type.
         Changes.of(beacon, code.own_options)
     except BadBeacon as error:
         raise InvalidBeacon(str(error)) from error
@@ -297,6 +309,7 @@ def _say_invalid(name: str, error: InvalidBeacon) -> str:
 def _at_work(name: str) -> Iterator[None]:
     """Show which beacon runs, and have the kernel end this process if it never comes back."""
     set_title(_process_title(name))
+    # The loop kills earlier and can say which beacon it was; this is for a loop that has gone.
     signal.alarm(int(RUN_LIMIT_S) + OURS_TO_KILL_S)
     try:
         yield

@@ -101,6 +101,7 @@ class Beacons:
         self._owner = owner
         self._spawner = spawner
         self._clock = clock
+        # A copy: ``beacons.add`` and its kin change it, and the configuration is everybody's.
         self._own = core.merge_beacons(None, configured)
         self._pillar: dict[str, Any] = {}
         self._facts: tuple[PlainMap, PlainMap] = ({}, {})
@@ -125,6 +126,7 @@ class Beacons:
         try:
             while True:
                 self.tick()
+                # Nothing is awaited between the tick and the wait, so no change is overlooked.
                 self._changed.clear()
                 wait_s = min(self._passes.next_s() - self._clock(), LONGEST_SLEEP_S)
                 with contextlib.suppress(asyncio.TimeoutError):
@@ -145,6 +147,7 @@ class Beacons:
     def _title_of(self, process: str) -> str | None:
         found = self._processes.get(process)
         title = read_title(found.pid) if found is not None and found.pid else ""
+        # Read from outside, since a process that hangs answers no question.
         return title.partition(TITLE)[2] or None
 
     def _close_pipes(self) -> None:
@@ -170,6 +173,7 @@ class Beacons:
     def _have_run(self, instruction: core.RunBeacons) -> None:
         process = self._processes.get(instruction.process)
         if process is None:
+            # Entered before it is forked: a second instruction must not make a second process.
             process = self._processes[instruction.process] = _Process()
             process.task = self._start_task(self._keep_process(instruction.process, process))
         if process.writer is None:
@@ -180,6 +184,7 @@ class Beacons:
     def _send_instruction(self, process: _Process, instruction: core.RunBeacons) -> None:
         message: dict[str, Any] = {"op": "pass"}
         message |= {"run": list(instruction.run), "close": list(instruction.close)}
+        # Grains and pillar may be a megabyte: they go along only where the process has older ones.
         if process.version != self._version:
             message["settings"] = self._make_settings()
             process.version = self._version
@@ -203,6 +208,7 @@ class Beacons:
             " or ".join(instruction.beacons),
             core.RUN_LIMIT_S,
         )
+        # Forgotten at once: the next pass gets a new process, whenever this one ends.
         process = self._processes.pop(instruction.process, None)
         if process is None:
             return
@@ -214,6 +220,7 @@ class Beacons:
     def _end_process(self, name: str) -> None:
         process = self._processes.pop(name, None)
         if process is not None:
+            # It closes its beacons when it sees the end of its pipe; there is nothing to kill.
             process.is_ending = True
             if process.writer is not None:
                 process.writer.close()
@@ -232,6 +239,7 @@ class Beacons:
             why = f"cannot be used: {error}"
             process.signal_end()
         finally:
+            # Nobody reads their answers any more.
             for task in process.tasks:
                 task.cancel()
             if process.writer is not None:
@@ -239,6 +247,7 @@ class Beacons:
         if process.is_ending or self._is_stopping:
             return
         log.error("the process of %s beacons %s", name, why)
+        # Before the planner hears of it, which may want a process of this name again.
         del self._processes[name]
         self._carry_out(self._passes.on(core.Died(name), self._clock()))
         self._changed.set()
@@ -255,6 +264,7 @@ class Beacons:
             frame_message({"task": "beacons", "master": self._master, **self._make_settings()})
         )
         process.writer = writer
+        # Nothing was awaited since the settings were made: it has just these, and today's code.
         process.version, process.code_version = self._version, self._code_version
         for instruction in process.waiting:
             self._send_instruction(process, instruction)
@@ -281,6 +291,7 @@ class Beacons:
         elif op == "event":
             self._owner.fire(str(message["tag"]), message["data"])
         elif process.writer is not None:
+            # Not awaited: a master that is slow to answer must not keep the process's events back.
             task = self._start_task(self._answer_request(message, process.writer))
             process.tasks.add(task)
             task.add_done_callback(process.tasks.discard)
@@ -303,6 +314,7 @@ class Beacons:
         if events:
             self._owner.fire(RETURNED, {"beacons": events})
             self._owner.send_beacon_events(
+                # Only these fields are for the master; ``beacon_name`` and ``error`` stay here.
                 [{"tag": event["tag"], "data": event["data"]} for event in events]
             )
         for line in message.get("wrong") or []:
@@ -314,6 +326,7 @@ class Beacons:
 
     def set_facts(self, grains: PlainMap, pillar: PlainMap, master: str) -> None:
         """Take grains and pillar as they are now."""
+        # Called after each refresh of the pillar: what is as before must not start a new check.
         if (grains, pillar) != self._facts or master != self._master:
             self._facts, self._master = (grains, pillar), master
             self._pillar = core.merge_beacons(pillar.get("beacons"), None)
@@ -322,6 +335,7 @@ class Beacons:
     def reload(self) -> None:
         """Have code of users read anew, and try what could not run before."""
         self._code_version += 1
+        # A new file may have the old fault, which is then worth a line again.
         self._complaints.clear()
         self._read_configuration(has_new_code=True)
 
@@ -344,6 +358,7 @@ class Beacons:
         self._checking = self._start_task(self._check_configuration())
 
     async def _check_configuration(self) -> None:
+        # Each change cancels the check before, so a state that adds ten beacons costs one process.
         await asyncio.sleep(CHECK_AFTER_S)
         beacons = self._make_settings()["beacons"]
         answer = await self._ask_about({"func": "check", "beacons": beacons})
@@ -362,6 +377,7 @@ class Beacons:
     async def manage(self, data: Mapping[str, object]) -> None:
         """Do what a ``manage_beacons`` event asks for, and answer on the bus."""
         func = str(data.get("func"))
+        # These need the modules of beacons, users' too, which the loop never imports.
         if func in ("list_available", "validate_beacon"):
             await self._ask_about_code(func, data)
             return
@@ -375,6 +391,7 @@ class Beacons:
         except (KeyError, TypeError, ValueError) as error:
             self._fire_answer(tag, complete=False, beacons=self._own, comment=_text_of(error))
             return
+        # ``list`` changes nothing, and has answered by itself.
         if comment is not None:
             self._read_configuration()
             self._fire_answer(tag, complete=True, beacons=self._own, comment=comment)
@@ -482,6 +499,7 @@ class Beacons:
                 if message.get("op") == "started":
                     pid = int(message["pid"])
             return {}
+        # The deadline cancels this: without a kill, a ``validate`` that hangs would stay for ever.
         except asyncio.CancelledError:
             if pid:
                 with contextlib.suppress(ProcessLookupError):

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 TAG_LIMIT: Final = 256
 
+# Salt before 3008 tells its tools of a new job with a tag that is the bare job id.
 _BARE_JID = regex(r"[0-9]{20}(_[0-9]+)?")
 _RESERVED = frozenset({"", "key", "minions", "new_job"})
 
@@ -51,8 +52,10 @@ def may_go_to_master(tag: object, minion_id: str) -> bool:
         return False
     if tag in _RESERVED or tag.startswith("syndic/") or _BARE_JID.fullmatch(tag):
         return False
+    # In any case of letters: what only looks like one of Salt's tags is not to pass either.
     if tag.partition("/")[0].lower() != "salt":
         return True
+    # An id may have ``.`` and ``+``: unescaped, ``web.1`` could speak for ``webx1``.
     own = re.escape(minion_id)
     return bool(
         re.fullmatch(rf"salt/(minion|beacon)/{own}/.+", tag)
@@ -115,6 +118,7 @@ class MinionBus:
 
     def _pass_on(self, frames: list[bytes]) -> None:
         published = self._relay.event(frames)
+        # Any process of this user can push junk: a warning for each would fill the log.
         if published is None:
             log.debug("%d messages on the bus were no events", self._relay.dropped)
             return
@@ -123,5 +127,6 @@ class MinionBus:
         except WireError as error:
             log.debug("not an event: %s", error)
             return
+        # Sent on before it is looked at: what answers it must come later in the stream.
         self._publisher.send_multipart(published)
         self._heard(event)

@@ -94,6 +94,7 @@ class MasterCaller:
         let_in = handshake.accept(self._ask_until_answered(handshake.request, deadline_s))
         if pinned is None or let_in.replaces_pinned:
             self._keys.pin(let_in.master_key)
+        # What was offered before these keys may have been the offer of another master.
         self._offers = Offers()
         self._channel = MinionChannel(
             config.identity.id,
@@ -124,6 +125,7 @@ class MasterCaller:
                 return self._requester.request(
                     frame(), timeout_s=max(0.1, min(FIRST_TRY_S, left_s))
                 )
+            # Told as one wait: whoever asked gave one deadline and knows nothing of the tries.
             except RequestTimeout as error:
                 if time.monotonic() >= deadline_s:
                     raise RequestTimeout(error.address, time.monotonic() - begun_s) from error
@@ -138,6 +140,7 @@ class MasterCaller:
             return self._ask_once(load, read, deadline_s)
         except CryptoError as error:
             log.debug("authenticating again: %s", error)
+        # Still the first deadline: keys that have changed give a request no more time.
         self.authenticate(deadline_s)
         return self._ask_once(load, read, deadline_s)
 
@@ -171,9 +174,11 @@ def connect(config: MinionConfig, timeout_s: float) -> MasterCaller:
     deadline_s = time.monotonic() + timeout_s
     for number, master in enumerate(masters, start=1):
         left_s = deadline_s - time.monotonic()
+        # An even share of what is left: a first master that is silent leaves time for the others.
         share_s = left_s / (len(masters) - number + 1)
         try:
             return _connect_to(config, key, master, time.monotonic() + share_s)
+        # A master that answered so is there: it needs an operator, not another master.
         except (KeyPending, KeyRejected):
             raise
         except (AuthError, CryptoError, RequestTimeout) as error:
@@ -189,6 +194,7 @@ def _connect_to(
     caller = MasterCaller(config, key, master)
     try:
         caller.authenticate(deadline_s)
+    # Also when the user interrupts: nobody else has this connection, to close it.
     except BaseException:
         caller.close()
         raise

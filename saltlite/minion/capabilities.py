@@ -25,6 +25,7 @@ class Offers:
         """The answer to a request that the master must not get; ``None`` for one that it may."""
         if self._bundles or load.get("cmd") != _ASKED:
             return None
+        # Loaded only here: most minions never ask for a bundle in the loop's process.
         from saltlite.fileserver.bundle import NOTHING
 
         return NOTHING

@@ -35,6 +35,7 @@ async def answer(
         said["reply"] = await _make_reply(message, master, services, jobs)
     except RequestTimeout as error:
         said |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
+    # A malformed question comes from code of a job: the error is that job's, not the loop's.
     except (SaltliteError, KeyError, TypeError, ValueError) as error:
         said["error"] = str(error) or type(error).__name__
     return said

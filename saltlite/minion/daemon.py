@@ -79,14 +79,17 @@ def run(
     paths = setup.config.paths
     user = setup.config.process.user
     for directory in (setup.cachedir, Path(paths.pki_dir), Path(paths.sock_dir)):
+        # Still as root: the directories above are not the user's.
         _make_for(directory, user)
     if user:
         become_user(user)
+    # Before the terminal is left, so that the line about another minion is seen there.
     lock_fd = _hold_cachedir(setup.cachedir)
     if lock_fd is None:
         return 1
     if background:
         go_background()
+    # After the forks of going to the background, which gave this process another id.
     _write_holder(setup.cachedir)
     start_logging()
     parent = Parent(setup, lock_fd)
@@ -114,6 +117,7 @@ def _hold_cachedir(cachedir: Path) -> int | None:
         StoreError: the directory cannot be written.
     """
     path = _require_writable(cachedir) / ".minion.lock"
+    # Closed on exec: what a job starts may outlive the minion, and would keep its lock.
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,11 +181,13 @@ class Parent:
         self._restart_wait_s = FIRST_RESTART_WAIT_S
         self._exit_code: int | None = None
         self._tethers = Tethers()
+        # Python restarts a select that a signal interrupts; a byte in this pipe ends it.
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._catch_signals()
 
     def run(self) -> int:
         """Fork and watch until the loop ends on purpose or a signal says stop."""
+        # Loaded before it is frozen: what the collector leaves alone stays shared with children.
         preload(self._setup.config)
         prepare_to_fork()
         if self._exit_code is None:
@@ -201,6 +207,7 @@ class Parent:
                 os.read(self._wake_read, 4096)
         if self._loop is not None and self._loop.control.fileno() in readable:
             self._serve_loop(self._loop)
+        # Whatever the reason for waking: one SIGCHLD may stand for several children.
         self._reap_children()
         self._on_time()
 
@@ -218,6 +225,7 @@ class Parent:
         if self._loop is not None and now_s >= self._stop_by_s:
             log.warning("the minion's loop does not end; killing it")
             os.kill(self._loop.pid, signal.SIGKILL)
+            # A process that sleeps in the kernel does not end at once: not a line at every turn.
             self._stop_by_s = now_s + STOP_WAIT_S
 
     # --- signals ---------------------------------------------------------------------------
@@ -231,6 +239,7 @@ class Parent:
 
     def _on_stop(self, number: int, _frame: FrameType | None) -> None:
         """The first signal lets the loop close in order, the second one does not."""
+        # A signal handler, between any two lines: it sets flags and sends a signal, no more.
         self._stop_signals += 1
         if self._loop is None:
             self._exit_code = 0
@@ -251,6 +260,7 @@ class Parent:
     # --- the loop ----------------------------------------------------------------------------
 
     def _start_loop(self) -> None:
+        # Packets keep a message and the descriptor that came with it together.
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         grains = self._start_grains()
 
@@ -261,6 +271,7 @@ class Parent:
         pid = self._tethers.fork(lambda: self._fork_child(live))
         theirs.close()
         grains.close()
+        # A loop that does not read must not stop the parent: a report that is lost costs less.
         ours.setblocking(False)
         self._loop = _Loop(pid, ours, time.monotonic())
         if self._stop_signals:  # told to stop while we forked
@@ -271,6 +282,7 @@ class Parent:
     def _start_grains(self) -> socket.socket:
         """Have a child collect grains while the loop is still loading; the loop's end to it."""
         ours, theirs = socket.socketpair()
+        # Nobody reads yet; so little fits into the socket.
         ours.sendall(frame_message({"task": "grains"}))
 
         def live() -> int:
@@ -293,6 +305,7 @@ class Parent:
         if self._stop_signals:
             self._exit_code = 0
             return
+        # The back-off is for a loop that dies at its start, not for one that ran for long.
         healthy = time.monotonic() - loop.started_s > HEALTHY_S
         wait_s = FIRST_RESTART_WAIT_S if healthy else self._restart_wait_s
         self._restart_wait_s = min(LONGEST_RESTART_WAIT_S, wait_s * 2)
@@ -318,9 +331,11 @@ class Parent:
         elif isinstance(message, dict) and len(fds) == 1:
             self._spawn_child(loop, message, fds[0])
             return
+        # Descriptors that came with anything else would stay open for ever.
         for fd in fds:
             os.close(fd)
         if not packet:
+            # Not looked at any more: at its end it would be readable at every turn.
             loop.is_silent = True
             self._stop_by_s = min(self._stop_by_s, time.monotonic() + STOP_WAIT_S)
 
@@ -340,11 +355,13 @@ class Parent:
             self._tell_loop(loop, {"number": number, "error": str(error.strerror)})
             return
         finally:
+            # While it is open here too, the loop never sees the job's pipe end.
             sock.close()
         loop.children[pid] = number
 
     def _fork_child(self, live: Callable[[], int]) -> int:
         """Fork a child that does ``live`` and exits with its code; nothing of ours runs in it."""
+        # Or what is in the buffers is written twice, by the parent and by the child.
         sys.stdout.flush()
         sys.stderr.flush()
         # A signal that came to the child before it has let go of our handlers would be lost.
@@ -352,6 +369,7 @@ class Parent:
         try:
             pid = os.fork()
         finally:
+            # In the child they stay blocked until the parent's handlers are gone.
             if os.getpid() == self._pid:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if pid:
@@ -367,6 +385,7 @@ class Parent:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
                 sys.stderr.flush()
+            # Not ``sys.exit``: what the parent has registered for its end is not to run here.
             os._exit(code)
 
     def _reap_children(self) -> None:
@@ -381,6 +400,7 @@ class Parent:
             loop = self._loop
             if loop is not None and pid == loop.pid:
                 self._loop_ended(loop, status)
+            # A child of an earlier loop is only reaped: each loop counts its children anew.
             elif loop is not None and pid in loop.children:
                 self._tell_loop(loop, {"number": loop.children.pop(pid), "status": status})
 

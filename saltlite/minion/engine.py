@@ -30,6 +30,7 @@ def live(
 ) -> int:
     """Run the engine that ``start`` names; what the process ends with."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
+    # A thread: the engine's own code has the main one and does not give it back.
     threading.Thread(target=_end_with, args=(sock.fileno(),), daemon=True).start()
     entry = EngineEntry(**start["entry"])
     engine = EngineContext(name=entry.name, config=ctx.config, minion=ctx, listen=listen)
@@ -43,6 +44,7 @@ def live(
 def _end_with(fd: int) -> None:
     """Wait until nobody is at the other end of a socket, then end this process."""
     poller = select.poll()
+    # The hang-up alone: what is sent through the socket is for the engine to read.
     poller.register(fd, select.POLLRDHUP)
     poller.poll()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -50,6 +50,7 @@ class EngineKeeper:
             if how is None:
                 return
             starts += 1
+            # It worked for a while: what ended it says nothing of its next start.
             if time.monotonic() - began_s > HEALTHY_AFTER_S:
                 wait_s, starts = BACK_OFF_FIRST_S, 0
             log.warning("Engine(%s) %s; starting it again in %.1f s", entry.name, how, wait_s)
@@ -62,9 +63,11 @@ class EngineKeeper:
         reader, writer = await open_stream(ours)
         try:
             exited = await self._spawner.spawn(f"Engine({entry.name})", theirs)
+            # Made for each start: grains and pillar may be others by now.
             writer.write(frame_message(self._start_engine(entry, starts)))
             await self._serve_engine(reader, writer)
             return _describe_end(await exited)
+        # Nothing to give up for: it may be for want of memory, and is tried again.
         except (SpawnFailed, WireError, OSError) as error:
             return f"cannot be run: {error}"
         finally:

@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_LIMIT: Final = 100
 QUEUE_LIMIT: Final = 1000
+# With it one finds out whether a busy minion is alive.
 SLOTLESS: Final = frozenset({"test.ping"})
 SLOTLESS_LIMIT: Final = 20
 EXIT_WAIT_S: Final = 5.0
@@ -113,6 +114,7 @@ class Executor:
             return
         fun = job["fun"]
         running = _Running(job, master, slotless=isinstance(fun, str) and fun in SLOTLESS)
+        # The proc file first: if the minion dies in between, the next start returns for the job.
         if self._has_slot(running):
             self._write_proc_file(running)
             self._start_job(running)
@@ -125,10 +127,12 @@ class Executor:
     def stop(self) -> None:
         """Take and start nothing more; jobs that run go on without us."""
         self._stopping = True
+        # Only the listening ends; a job's process sees its pipe close and goes on.
         for task in self._tasks:
             task.cancel()
 
     def _has_slot(self, running: _Running) -> bool:
+        # Counted apart: slow jobs keep no ping waiting, and pings take no slot of theirs.
         if running.slotless:
             return sum(one.slotless for one in self._running.values()) < SLOTLESS_LIMIT
         return sum(not one.slotless for one in self._running.values()) < self._limit
@@ -147,6 +151,7 @@ class Executor:
 
     def _start_waiting(self) -> None:
         for running in list(self._waiting):
+            # The first that has no slot ends it: jobs start in the order in which they came.
             if self._stopping or not self._has_slot(running):
                 return
             self._waiting.remove(running)
@@ -154,6 +159,7 @@ class Executor:
 
     def _refuse_job(self, running: _Running) -> None:
         self._refused += 1
+        # One line for a flood, with how many; each job has its own return all the same.
         now_s = time.monotonic()
         if now_s - self._refused_said_s >= REFUSED_LOG_S:
             log.warning(
@@ -183,6 +189,7 @@ class Executor:
         if problem is not None:
             log.error("job %s: %s", running.jid, problem)
             self._return_failure(running.job, running.master, problem)
+            # Last: until the return is in the spool, a next start has only this file to return for.
             self._proc.remove(running.jid)
         self._start_waiting()
 
@@ -195,6 +202,7 @@ class Executor:
             exited = await self._spawner.spawn(running.title, theirs)
             start = {"task": "job", "job": running.job, "master": running.master}
             writer.write(frame_message({**start, "grains": grains, "pillar": pillar}))
+            # The process may live on, for its returners; it takes no slot for that.
             if await self._listen_to_job(running, reader, writer):
                 return None
             return await self._describe_end(exited)
@@ -228,6 +236,7 @@ class Executor:
         name = running.jid
         if running.job.get(UNRETURNED):
             return True
+        # The disk did not take the return, so the job has sent it whole.
         if "data" in message and not self._spool.keep_in_memory(
             name, message["data"], str(message.get("problem"))
         ):
@@ -241,10 +250,12 @@ class Executor:
         op = message.get("op")
         if op == "started":
             running.pid = int(message["pid"])
+            # Asked while it is this process for certain; later another one may have its id.
             running.started = start_ticks(running.pid)
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:
+            # Not awaited: the master may take minutes, and events of the job come meanwhile.
             task = asyncio.get_running_loop().create_task(
                 self._answer_request(running, message, writer)
             )
@@ -279,11 +290,13 @@ class Executor:
         if not found:
             return ""
         pid = found[0]["pid"]
+        # With ``multiprocessing: False`` a job is a thread here: the signal would end the minion.
         if not isinstance(pid, int) or pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
         ends = number in (signal.SIGTERM, signal.SIGKILL)
         if not self._is_alive(jid):
             return f"Job {jid} was not running and job data has been  cleaned up"
+        # Before the job is killed: what it started is then a child of init and not to be found.
         below = [one for one in descendants(pid) if not is_guard(one)] if ends else []
         try:
             os.kill(pid, number)
@@ -326,6 +339,7 @@ class Executor:
         if cut_short and not entry.job.get(UNRETURNED):
             text = STOPPED_TEXT if entry.pid else NOT_STARTED_TEXT
             log.warning("job %s: %s", entry.jid, text)
+            # In the return of a scheduled job stands the process that ran it, not this one.
             job = {**entry.job, "pid": entry.pid}
             self._return_failure(job, str(entry.job.get("master") or master), text)
         self._proc.remove(entry.jid)
@@ -349,6 +363,7 @@ class Executor:
             loop.remove_reader(fd)
             os.close(fd)
             del self._adopted[entry.jid]
+            # The loop that it could tell of its return has gone: this one finds it on disk.
             if entry.jid in self._spool:
                 self._services.note_return(entry.jid, str(entry.job.get("master") or master))
             self._return_lost_job(entry, master)

@@ -59,6 +59,7 @@ def _call_executor(
         return function(*args, **kwargs)
     own = _of_users(name, ctx)
     if own is not None:
+        # All options in one map cost some time to make: only a user's executor takes them.
         from saltlite.config.opts import flat_opts
 
         return own(flat_opts(ctx.config), dict(job), function, list(args), dict(kwargs))

@@ -48,6 +48,7 @@ class Facts:
         self._setup = setup
         self._spawner = spawner
         self._collecting = collecting
+        # What is known without a look at the machine, for jobs that are not to wait.
         self.grains: dict[str, Any] = {"id": setup.minion_id, **setup.config.grains.grains}
         self._pillars: dict[str, dict[str, Any]] = {}
         self._loading: asyncio.Task[None] | None = None
@@ -62,6 +63,7 @@ class Facts:
         """Collect the grains; those of before stay if that fails. Joins a collection under way."""
         if self._loading is None or self._loading.done():
             self._loading = asyncio.get_running_loop().create_task(self._collect_grains())
+        # Shielded: one who stops waiting must not end the collection for the others.
         await asyncio.shield(self._loading)
 
     async def wait_settled(self) -> None:
@@ -72,6 +74,7 @@ class Facts:
     async def _collect_grains(self) -> None:
         try:
             grains = await asyncio.wait_for(self._from_child(), GRAINS_DEADLINE_S)
+            # No grain, a user's neither, may change which minion this is.
             self.grains = {**grains, "id": self._setup.minion_id}
         except asyncio.TimeoutError:
             log.error("grains are not collected after %.0f s", GRAINS_DEADLINE_S)
@@ -82,9 +85,11 @@ class Facts:
 
     async def _from_child(self) -> dict[str, Any]:
         collecting, self._collecting = self._collecting, None
+        # The parent has started this one before the loop; it serves the first collection only.
         if collecting is not None:
             message = await self._read_result(*await open_stream(collecting))
         else:
+            # With ``grains_cache`` it would else get those of before, which it asks to replace.
             message = await self._ask_child("grains", {"task": "grains", "refresh": True})
         if not isinstance(message.get("grains"), dict):
             raise WireError("their process ended without a result")

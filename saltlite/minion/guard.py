@@ -27,6 +27,7 @@ TITLE: Final = "salt-job-guard"
 
 END_WAIT_S: Final = 2.0
 
+# Deaf to the signals that end a job's session: it has to be there after the job.
 SCRIPT: Final = """\
 trap '' HUP INT TERM
 held=
@@ -79,6 +80,7 @@ class Guard:
 
     def _be_new(self) -> None:
         """Without a guard; in a fork the one there was is the parent's, as its commands are."""
+        # Not the parent's: a thread that held it at the fork does not exist here to release it.
         self._lock = threading.Lock()
         self._held: set[int] = set()
         self._shell: subprocess.Popen[bytes] | None = None
@@ -99,13 +101,16 @@ class Guard:
                 stderr=subprocess.DEVNULL,
                 cwd="/",
                 env={},
+                # Whoever kills the job's whole process group must not kill it too.
                 start_new_session=True,
             )
         except OSError as error:
             log.warning("what this job waits for would outlive it: %s: %s", SHELL, error)
             self._close_pipe()
         else:
+            # A guard that does not read counts as gone: a full pipe must not stop the job.
             os.set_blocking(self._fd, False)
+            # One that is started anew learns what is held already.
             for pid in self._held:
                 self._write_line(f"+ {pid}\n")
         finally:
@@ -118,6 +123,7 @@ class Guard:
             os.write(self._fd, line.encode())
         except OSError as error:
             log.warning("the guard of this job's commands has gone: %s", error)
+            # One that hears no ``-`` any more would kill the groups of others that get these ids.
             self._shell.kill()
             self._end_shell(self._shell)
 

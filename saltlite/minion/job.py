@@ -106,6 +106,7 @@ def build_failure_fields(job: Mapping[str, Any], text: str, retcode: int) -> dic
     names = fields["fun"]
     if isinstance(names, str):
         return fields | {"return": text, "retcode": retcode, "success": False}
+    # An outputter is for one function; with several the default shows the map.
     del fields["out"]
     return fields | {
         "return": dict.fromkeys(names, text),
@@ -132,6 +133,7 @@ def call_function(
     Raises:
         InvocationError: a keyword argument is not one of the function's.
     """
+    # Of several functions each begins without the failure of the one before.
     ctx.retcode = 0
     function = _resolve_function(name, ctx)
     args, kwargs = split_args([_as_keyword(item) for item in arg])
@@ -157,6 +159,7 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     if depth > DEPTH_LIMIT:
         raise FunctionError(f"the value returned nests deeper than {DEPTH_LIMIT} levels")
     depth += 1
+    # Plain items are taken here and below without a call: a million calls cost more than the rest.
     if kind is dict or isinstance(value, Mapping):
         return {
             key if type(key) in _PLAIN else _plain_key(key): item
@@ -257,6 +260,7 @@ def _kwargs_for(
     taken, any_other = keywords(call)
     if any_other:
         return {**without_job(kwargs), **{f"__pub_{field}": value for field, value in job.items()}}
+    # Said here in Salt's words; of positional arguments Python speaks when it is called.
     stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
     if stray:
         raise InvocationError(f"The following keyword arguments are not valid: {', '.join(stray)}")
@@ -269,6 +273,7 @@ class InvocationError(Exception):
 
 def _finish_call(value: object, outputter: str | None, ctx: MinionContext) -> Outcome:
     """A function that came to its end; its retcode is in the context, or in the map it returned."""
+    # The map counts only where the function has set no retcode itself.
     retcode = _read_retcode(ctx.retcode)
     if retcode == 0 and isinstance(value, dict):
         retcode = 0 if value.get("result", True) and value.get("success", True) else 1
@@ -278,6 +283,7 @@ def _finish_call(value: object, outputter: str | None, ctx: MinionContext) -> Ou
 def _read_retcode(retcode: object) -> int:
     """``__context__["retcode"]`` is anybody's to set; what is no number counts as failure."""
     if isinstance(retcode, int):
+        # ``True`` would travel as a boolean, which a master refuses as a retcode.
         return int(retcode)
     return 0 if retcode is None else 1
 
@@ -289,6 +295,8 @@ def _explain_error(name: str, error: BaseException, ctx: MinionContext) -> Outco
 
 
 def _words_of_error(name: str, error: BaseException, ctx: MinionContext) -> Any:
+    # The particular first: UsageError is a SaltliteError and a TypeError, too. Only for this
+    # name: where the function itself has called one that is missing, the fault is another.
     if isinstance(error, FunctionUnavailable) and error.name == name:
         return _describe_unavailable(name, error, ctx)
     if isinstance(error, (InvocationError, UsageError)):
@@ -299,6 +307,7 @@ def _words_of_error(name: str, error: BaseException, ctx: MinionContext) -> Any:
         return f"ERROR: {error.salt_text}"
     if isinstance(error, SaltliteError):
         return f"ERROR: {error}"
+    # Also where one came from inside the function, as in Salt; the log has the traceback.
     if isinstance(error, TypeError):
         log.warning("Passed invalid arguments to %s: %s", name, error, exc_info=error)
         said = wrong_arguments(name, error, ctx)

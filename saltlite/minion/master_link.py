@@ -61,6 +61,7 @@ from saltlite.transport.pub import connect_subscriber
 log = logging.getLogger(__name__)
 
 AUTH_SENDS: Final = 3
+# Three that are not answered are a dead connection; TCP alone may take minutes to find it.
 HEARTBEAT_MS: Final = 30_000
 HEARTBEAT_TIMEOUT_MS: Final = 90_000
 LOST_S: Final = 30.0
@@ -80,6 +81,7 @@ UNSET_PUBLISH_PORT: Final = 4506
 WATCHED: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
 """What is to be known of the subscription's connection."""
 
+# A REQ socket has one request at a time: what jobs ask must not hold up their returns.
 MAIN, ASIDE = "main", "aside"
 
 KEEP_IT: Final = ""
@@ -166,6 +168,7 @@ class Link:
         self._keys_changed = asyncio.Event()
         self._serial = 0
         self._is_shut_out = False
+        # Bounded: without signed publications anybody in between could fill it.
         self._unopened: deque[bytes] = deque(maxlen=UNOPENED_LIMIT)
         self._dropped = 0
         self._dropped_said_s = float("-inf")
@@ -212,6 +215,7 @@ class Link:
             )
         elif isinstance(instruction, fsm.Connect):
             self._subscribe_to_jobs()
+        # Exit or GiveUp; whichever comes first is how the link ends.
         elif not self._over.done():
             self._over.set_result(instruction)
 
@@ -233,6 +237,7 @@ class Link:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
+        # Ended before the sockets are closed under them.
         await asyncio.gather(*tasks, return_exceptions=True)
         self._drop_subscriber()
         for requester in self._requesters.values():
@@ -242,6 +247,7 @@ class Link:
 
     async def _sign_in(self) -> None:
         self._report_event(await self._auth_outcome())
+        # What did not open was the reason for asking: the new keys may be those of it.
         if self._session.state is fsm.State.UP:
             self._open_again()
 
@@ -258,6 +264,7 @@ class Link:
             self._shut_out()
             return fsm.Rejected(str(error))
         except MasterUntrusted as error:
+            # The one untrusted key that ends the minion: the user has named its fingerprint.
             if auth.master_finger and "fingerprint" in str(error):
                 return fsm.WrongFinger(str(error))
             return fsm.Failed(str(error))
@@ -279,6 +286,7 @@ class Link:
         addresses = await resolve(self._master, self._loop, ipv6_first=ipv6_first)
         if not addresses:
             raise OSError("the name has no address")
+        # An address that has worked is kept for as long as the name has it.
         if self._keys is None or self._address not in addresses:
             address = addresses[self._attempts % len(addresses)]
             if address != self._address:
@@ -302,10 +310,12 @@ class Link:
             hash_type=self._config.files.hash_type,
             autosign_grains=self._owner.autosign_grains,
         )
+        # A few only: after them the session waits at random, which gives a full master a pause.
         left = max(1, min(AUTH_SENDS, auth.auth_tries))
         while True:
             left -= 1
             with _pass_over_timeout(left):
+                # Each has its nonce: a late reply to the one before does not count.
                 reply = await self._requester_of(MAIN).request(
                     handshake.request(), timeout_s=auth.auth_timeout
                 )
@@ -313,10 +323,12 @@ class Link:
 
     def _let_in(self, let_in: Let_in) -> fsm.Accepted:
         """Pin the master at first contact and take its keys into use."""
+        # Before its keys are used: if it cannot be written, a next start would trust any master.
         if let_in.replaces_pinned or self._identity.files.load_pinned() is None:
             self._identity.files.pin(let_in.master_key)
             log.info("master %s: its key is trusted from now on", self.name)
         old = self._keys.let_in if self._keys is not None else None
+        # Serials begin anew with each publication key; under the same one they go on.
         if old is None or old.aes != let_in.aes:
             self._serial = 0
         auth = self._config.auth
@@ -331,8 +343,10 @@ class Link:
         )
         self._keys = SessionKeys(let_in, Crypticle(let_in.aes), channel)
         self._is_shut_out = False
+        # Wakes all who wait; whoever comes later waits for the keys after these.
         self._keys_changed.set()
         self._keys_changed = asyncio.Event()
+        # The session asks less and less often as long as nothing new comes of it.
         same = old is not None and (old.aes, old.session) == (let_in.aes, let_in.session)
         return fsm.Accepted(new_keys=not same)
 
@@ -356,9 +370,11 @@ class Link:
             heartbeat_ivl_ms=HEARTBEAT_MS,
             heartbeat_timeout_ms=HEARTBEAT_TIMEOUT_MS,
             tcp=self._tcp,
+            # A monitor that is made later could miss the first handshake.
             before_connect=lambda one: monitors.append(one.get_monitor_socket(WATCHED)),
         )
         self._subscriber = subscriber
+        # The first connection has the same limit as one that is lost later.
         self._watch_for_loss()
         self._start_task(self._read_publications(subscriber, monitors[0]))
 
@@ -375,6 +391,7 @@ class Link:
         try:
             while True:
                 self._heard_safely(await subscriber.recv_multipart())
+        # One that was closed for its successor ends so, too.
         except zmq.ZMQError:
             if subscriber is self._subscriber:
                 raise
@@ -393,6 +410,7 @@ class Link:
                     self._lost_timer.cancel()
                 log.info("Subscribed to the jobs of master %s", self.name)
                 self._owner.on_subscription(self)
+                # Not after the first handshake: the keys have just come.
                 if broke:
                     self._ask_for_keys_soon()
             else:
@@ -444,6 +462,7 @@ class Link:
             if self._is_shut_out:
                 log.debug("master %s: a publication is not for us", self.name)
                 return
+            # Kept for the keys that come: no master publishes it again.
             self._unopened.append(message)
             self._report_event(fsm.Undecryptable())
 
@@ -473,6 +492,7 @@ class Link:
                 master_key=keys.let_in.master_key,
                 require_signature=self._config.auth.sign_pub_messages,
             )
+            # Only of what holds: after a forged serial all that follow would look repeated.
             self._serial = max(serial, self._serial)
             self._owner.on_publication(self, Job.from_wire(fields))
         except StalePublication:
@@ -483,6 +503,7 @@ class Link:
     def _drop_publication(self, error: SaltliteError) -> None:
         self._dropped += 1
         now_s = time.monotonic()
+        # Junk can come as fast as the network is: one line a minute, with how many.
         if now_s - self._dropped_said_s < DROPPED_LOG_S:
             return
         log.warning("master %s: %d publications dropped: %s", self.name, self._dropped, error)
@@ -562,6 +583,7 @@ class Link:
             return await self._ask_with(keys, load, read, timeout_s, lane)
         except CryptoError as error:
             log.debug("master %s: %s; authenticating again", self.name, error)
+        # Else somebody has signed in meanwhile: one authentication serves all who wait.
         if keys is self._keys:
             self._report_event(fsm.Undecryptable())
         keys = await self._other_keys_than(keys, timeout_s)
@@ -578,6 +600,7 @@ class Link:
         refusal = keys.offers.refusal(load)
         if refusal is not None:
             return refusal
+        # Sealed for each try: a master takes a nonce once.
         frame, nonce = keys.channel.seal(load)
         answer = read(keys, await self._exchange_frames(frame, lane, timeout_s), nonce)
         keys.offers.heard(load, answer)
@@ -634,6 +657,7 @@ class Link:
                 spool.remove(expired)
             name = await self._next_return(outbox, changed)
             acknowledged = await self._send_return(name, outbox, spool)
+            # The first that gets through: what waits for its time need not wait for it any more.
             if acknowledged and failing:
                 outbox.master_is_back(time.monotonic())
             failing = not acknowledged
@@ -646,6 +670,7 @@ class Link:
                 if name is not None:
                     return name
                 next_s = outbox.next_due_s()
+                # Never 0: what is due may be another master's, and this would not pause at all.
                 wait_s = None if next_s is None else max(0.05, next_s - now_s)
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(changed.wait(), wait_s)
@@ -657,6 +682,7 @@ class Link:
             outbox.done(name)
             return True
         returns = self._config.returns
+        # At random between the two options, so that minions do not repeat in step.
         spread_s = max(0.0, returns.return_retry_timer_max - returns.return_retry_timer)
         timeout_s = max(1.0, returns.return_retry_timer + spread_s * self._chance())
         try:
@@ -664,6 +690,7 @@ class Link:
         except (RequestTimeout, CryptoError) as error:
             if outbox.put_off(name, time.monotonic()) == 1:
                 log.warning("the return of job %s is kept for later: %s", name, error)
+                # It may have to outlive a power cut now. In a thread: a disk can take seconds.
                 await asyncio.to_thread(spool.flush, name)
             return False
         except WireError as error:
@@ -673,6 +700,7 @@ class Link:
             if outbox.put_off(name, time.monotonic()) == 1:
                 log.warning("master %s cannot store the return of job %s now", self.name, name)
             return False
+        # A master of Salt answers None; what is refused once would be refused again.
         if reply is not None and reply is not True:
             log.warning("master %s refuses the return of job %s", self.name, name)
         outbox.done(name)

@@ -51,6 +51,7 @@ def masters_of(network: NetworkOptions) -> list[MasterAddress]:
     found = [parse_master(text, network) for text in written]
     if not found:
         raise ConfigError("names no master", option="master")
+    # A master that is written twice has one link.
     return list(dict.fromkeys(found))
 
 
@@ -74,6 +75,7 @@ def _split_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         return host, rest.removeprefix(":")
+    # IPv6 without brackets: its colons begin no port.
     if text.count(":") > 1:
         return text, ""
     host, _, port = text.partition(":")

@@ -18,6 +18,7 @@ def collect(option: object, ctx: MinionContext) -> dict[str, Any]:
     data = {}
     for entry in entries(option):
         keywords = [{**entry.kwarg, KWARG: True}] if entry.kwarg else []
+        # Without a job map: nobody has sent a job whose fields the function could be given.
         outcome = run_function(entry.fun, [*entry.arg, *keywords], {}, ctx)
         if outcome.success:
             data[entry.name] = entry.storage_form(outcome.value)

@@ -141,6 +141,7 @@ def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int
     ``control`` leads to the parent, ``grains`` to a child that collects grains already.
     """
     set_title("salt-minion Minion")
+    # Returns, keys and sockets are its files; jobs get the umask of the start back.
     os.umask(0o077)
     try:
         return asyncio.run(_run_in_process(setup, control, grains))
@@ -196,13 +197,16 @@ class Minion:
         self._outbox = Outbox([master.name for master in self._masters], random.random)
         self._outbox_changed = asyncio.Condition()
         self._seen = SeenJobs(setup.cachedir / "minion_jids", config.process.minion_jid_queue_hwm)
+        # Only jobs may be threads: grains, mine and engines have a process of their own always.
         jobs: Spawner = spawner
         if not config.process.multiprocessing:
             jobs = ThreadSpawner(setup, os.getpid())
         self._executor = Executor(setup, jobs, self._spool, self)
         self._bus: MinionBus | None = None
         self._links: dict[str, Link] = {}
+        # Masters whose subscription has been up; what happens once at a start has happened.
         self._started: set[str] = set()
+        # By master: jobs from before grains and pillar were there. No entry once those are through.
         self._held: dict[str, list[Job]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = asyncio.Event()
@@ -222,6 +226,7 @@ class Minion:
         Raises:
             CryptoError, StoreError: the minion's keys cannot be used.
         """
+        # First of all: the slowest part of a start, and another process does it.
         self._start_task(self._facts.load_grains())
         identity = self._make_identity()
         self._open_bus()
@@ -246,12 +251,14 @@ class Minion:
             return
         log.info("Stopping")
         self._stopping.set()
+        # Before the links: what still comes in must not begin.
         self._executor.stop()
         for link in self._links.values():
             link.stop()
 
     async def _serve_masters(self, identity: Identity) -> int:
         network = self._config.network
+        # Schedule, beacons and engines are all that runs then.
         if network.master_type == "disable":
             self._report_ready()
             await self._facts.loaded.wait()
@@ -267,6 +274,7 @@ class Minion:
             await self._sleep_unless_ending(delay_s)
         if network.master_type == "failover":
             return await self._serve_in_turn(identity)
+        # A refusal (77, 42) counts before the 0 of the others.
         return max(await asyncio.gather(*(self._serve_always(identity, m) for m in self._masters)))
 
     async def _serve_always(self, identity: Identity, master: MasterAddress) -> int:
@@ -278,6 +286,7 @@ class Minion:
         order = in_turn(self._masters, self._config.network, random.random)
         while True:
             for master in order:
+                # Facts and start event anew: another master may know nothing of this minion.
                 self._started.discard(master.name)
                 watch = self._start_task(self._watch_for(order[0], master))
                 end = await self._serve_one(identity, master, failover=True)
@@ -287,6 +296,7 @@ class Minion:
                 if end.start_over:
                     break
             else:
+                # All minions of these masters go the same round, so the pause is random.
                 await self._sleep_unless_ending(ROUND_WAIT_S * (0.5 + random.random()))  # noqa: S311 - jitter
 
     async def _sleep_unless_ending(self, seconds: float) -> None:
@@ -328,6 +338,7 @@ class Minion:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._bus is not None:
             self._bus.close()
+        # Last: the sockets of all tasks are this context's.
         self._context.destroy(linger=0)
 
     def _start_task(self, work: Coroutine[object, object, object]) -> asyncio.Task[Any]:
@@ -377,6 +388,7 @@ class Minion:
         if self._is_ready:
             return
         self._is_ready = True
+        # What only the start needed goes; the rest stays for good, and is not looked at again.
         gc.collect()
         gc.freeze()
         self._start_task(self._parent.ready())
@@ -404,10 +416,12 @@ class Minion:
     async def _begin_jobs(self, link: Link) -> None:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""
         loading = self._start_task(self._first_facts(link))
+        # Not ``wait_for``, which would cancel the loading: it goes on when the patience ends.
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
         self._has_facts.set()
         self._look_at_schedule(link.name)
         self._look_at_beacons(link.name)
+        # Nothing is awaited from here to the last of them, so none that comes now overtakes them.
         for job in self._held.pop(link.name, []):
             self._consider_job(link, job)
         await self._fire_start(link)
@@ -509,6 +523,7 @@ class Minion:
 
     def on_publication(self, link: Link, job: Job) -> None:
         """See ``LinkOwner``."""
+        # The first job can be here before the monitor has told of the subscription.
         held = (
             self._held.setdefault(link.name, [])
             if link.name not in self._started
@@ -525,6 +540,7 @@ class Minion:
         """Take the job if it is meant for us and new."""
         if self._stopping.is_set() or not self._is_meant(link, job) or self._is_late(job):
             return
+        # Last: a job for others, or one too late, takes no place among those that are remembered.
         if not self._seen.take(job.jid):
             log.info("job %s was taken before and is not run again", job.jid)
             return
@@ -576,6 +592,7 @@ class Minion:
         load = return_load(self._setup.minion_id, job, run_job(job, self._context_for(link, job)))
         parcel = Parcel(load, link.name, time.time())
         jid = str(job["jid"])
+        # In memory: nobody waits for this answer after a restart.
         self._spool.hold(jid, pack_return(parcel, self._setup.minion_id, job))
         self.note_return(jid, link.name)
 
@@ -653,6 +670,7 @@ class Minion:
         job = build_job(name, entry, self._setup.minion_id, returner)
         master = self._first_master()
         if self._config.network.master_type == "disable":
+            # There is nobody to send it to; the outbox would keep it for a day.
             job[UNRETURNED] = True
         self._take_job(job, master)
 
@@ -673,6 +691,7 @@ class Minion:
             self._begin_beacons()
         if self._beacons is not None:
             self._beacons.set_facts(grains, pillar, master)
+            # A link that is new or up again may have events of before that wait.
             for link in self._links.values():
                 self._have_sent(link)
 
@@ -724,6 +743,7 @@ class Minion:
         if self._config.network.master_type == "disable":
             return []
         if self._config.network.master_type == "failover":
+            # One queue: the master that takes over gets what the last one did not take.
             return [""]
         return [master.name for master in self._masters]
 
@@ -731,6 +751,7 @@ class Minion:
         """See that what is kept for a master is being sent to it."""
         key = "" if "" in self._beacon_events else link.name
         queue, sender = self._beacon_events.get(key), self._beacon_senders.get(key)
+        # One sender for a queue: two would change the order of its events.
         if not queue or not link.is_up or (sender is not None and not sender.done()):
             return
         from saltlite.minion.beacon_events import send_events
@@ -749,14 +770,17 @@ class Minion:
     async def request(self, master: str, load: dict[str, Any]) -> Any:
         """See ``JobServices``."""
         command = load.get("cmd")
+        # A closed list: what signs the minion in, or is no command of minions, is not for jobs.
         if command not in COMMANDS:
             raise SaltliteError(f"a job may not ask the master for {command!r}")
         link = self._link_of(master)
         if command == "_pillar":
             return await link.pillar(load)
+        # A chunk of a file stays bytes, also where it happens to be UTF-8.
         return await link.request(load, text=command != "_serve_file")
 
     def _link_of(self, master: str) -> Link:
+        # With ``failover`` the job's master may have been left: the one of now answers as well.
         link = self._links.get(master) or next(iter(self._links.values()), None)
         if link is None:
             raise SaltliteError("there is no master")
@@ -841,6 +865,7 @@ class Minion:
         mine = data.get("data")
         if not isinstance(mine, dict):
             return
+        # A copy: links come and go while this one is waited for.
         for link in list(self._links.values()):
             await self._send_mine(link, mine, clear=bool(data.get("clear")))
 

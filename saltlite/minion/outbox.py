@@ -109,6 +109,7 @@ class Spool:
     def get(self, name: str) -> Parcel | None:
         """The return, ``None`` if it is gone or unreadable (it is then put aside)."""
         try:
+            # Memory first: what is there was not meant for the disk, or the disk did not take it.
             data = self._memory.get(name) or read_regular(
                 child(self._path, name), limit_bytes=FILE_LIMIT_BYTES
             )
@@ -121,6 +122,7 @@ class Spool:
     def flush(self, name: str) -> None:
         """Wait until the disk has it; what is in memory tries to get there."""
         data = self._memory.get(name)
+        # put_anywhere may have put it back into memory, and then it has to stay there.
         if data is not None and self.put_anywhere(name, data) and self._disk_works:
             del self._memory[name]
         if name not in self._memory:
@@ -128,6 +130,7 @@ class Spool:
 
     def remove(self, name: str) -> None:
         """The master has it."""
+        # A return is in one place only.
         if self._memory.pop(name, None) is not None:
             return
         try:
@@ -154,6 +157,7 @@ class Spool:
 
     def _put_aside(self, name: str) -> None:
         try:
+            # Left for somebody to look at; a name with a dot is none of ``names``.
             os.replace(child(self._path, name), child(self._path, f".corrupt-{name}"))
         except OSError:
             self._memory.pop(name, None)
@@ -166,6 +170,7 @@ def _flush_file(path: Path) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+        # The name as well, or the file may be whole and not be found after a power cut.
         flush_dir(path.parent)
     except OSError as error:
         log.warning("cannot flush %s: %s", path, error.strerror)
@@ -230,7 +235,9 @@ class Outbox:
         if waiting is None:
             return 0
         waiting.tries += 1
+        # The exponent is bounded: a return is tried for a day, and a float has an end.
         longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(waiting.tries - 1, 10))
+        # Half of it is chance: minions that lost the same master must not come back in step.
         waiting.due_s = now_s + longest * (0.5 + 0.5 * self.chance())
         return waiting.tries
 

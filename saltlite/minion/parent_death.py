@@ -28,6 +28,7 @@ class Tethers:
 
     def fork(self, fork: Callable[[], int]) -> int:
         """Have ``fork`` make a child, and tie it; its process id. Raises OSError."""
+        # Not ``dup``: owner, signal and O_ASYNC belong to the open file; each child needs one.
         tie_fd = os.open(f"/proc/self/fd/{self._read_fd}", os.O_RDONLY | os.O_CLOEXEC)
         fcntl.fcntl(tie_fd, fcntl.F_SETSIG, signal.SIGKILL)
         _send_signals(tie_fd, on=True)  # to nobody yet

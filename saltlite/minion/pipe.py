@@ -82,6 +82,7 @@ class Pipe:
         """
         frame = frame_message(message)
         try:
+            # Apart from the other lock: events of one thread go out while another one waits.
             with self._sending:
                 self._sock.sendall(frame)
         except OSError as error:
@@ -102,11 +103,13 @@ class Pipe:
             LoopGone: nobody is at the other end.
             RequestTimeout, SaltliteError: the answer is an error.
         """
+        # Until the answer is there: two threads that read would take each other's.
         with self._asking:
             number = next(self._numbers)
             self.send({**message, "n": number})
             while True:
                 answer = self.receive()
+                # One that was interrupted while it waited has left its answer behind.
                 if answer.get("n") == number:
                     break
         if "waited_s" in answer:
@@ -123,6 +126,7 @@ class Pipe:
         parts = bytearray()
         while len(parts) < size:
             try:
+                # In pieces: a buffer for all that is announced would be taken at once.
                 part = self._sock.recv(min(size - len(parts), 1 << 20))
             except OSError as error:
                 raise LoopGone("the minion has gone away") from error

@@ -37,7 +37,9 @@ class MinionKeys:
         """
         path = self._dir / "minion.pem"
         make_dir(self._dir)
+        # ``salt-call`` may start at the same time: each would make a key and believe in its own.
         with hold_lock(self._dir / ".minion.lock"):
+            # A link that leads nowhere (a disk that is not mounted) is no reason for a new key.
             if not path.exists() and not path.is_symlink():
                 log.info("making a key of %d bits: %s", keysize, path)
                 key = PrivateKey.generate(keysize)
@@ -46,6 +48,7 @@ class MinionKeys:
                 return key
         key = load_private_key(path)
         check_secret(path)
+        # It is only for people and tools to read; the private key says it all.
         if not (self._dir / "minion.pub").exists():
             self._write_public(key)
         return key

@@ -86,6 +86,7 @@ class ProcDir:
     def entries(self) -> Iterator[ProcEntry]:
         """All jobs noted; what is not readable is removed and named."""
         try:
+            # A job id begins with its time, so the oldest come first.
             names = sorted(entry.name for entry in self._path.iterdir())
         except OSError:
             return
@@ -101,9 +102,11 @@ class ProcDir:
             if data is None:  # its job has just ended
                 return None
             job = unpack_bin(data)
+            # A copy under another name would get a job returned for that is none.
             if not isinstance(job, dict) or job.get("jid") != name or not valid_jid(name):
                 raise WireError("not a job")
             pid, started = job.pop("pid", 0), job.pop("started", 0)
+            # Exactly int: ``True`` would be process 1.
             if type(pid) is not int or type(started) is not int or "fun" not in job:
                 raise WireError("not a job")
             return ProcEntry(job, pid, started)

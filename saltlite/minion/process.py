@@ -140,6 +140,7 @@ class PipeJobs:
 
 def run_forked(sock: socket.socket, setup: Setup) -> int:
     """The life of a forked child; its exit code. Called with nothing but ``sock`` open."""
+    # Ctrl-C in the minion's terminal is for the minion, not for its jobs.
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
@@ -168,6 +169,7 @@ def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = No
         _grains(pipe, setup, refresh=start.get("refresh", False))
     elif task == "mine":
         _mine(pipe, setup, start)
+    # Never as a thread: an engine ends by a signal to its process.
     elif task == "engine" and sock is not None:
         return _engine(pipe, setup, start, sock)
     elif task == "returners":
@@ -247,11 +249,13 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     job: dict[str, Any] = start["job"]
     jid, master = str(job["jid"]), str(start["master"])
     proc = setup.proc()
+    # Before the loop hears of it: if that dies now, the next one finds this process.
     _note(proc, job, pid, master)
     pipe.send({"op": "started", "pid": pid})
     ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
+        # Noted before the return is handed over: then the minion may stop, and this be killed.
         delivery = _delivery_of(load, ctx)
         is_noted = bool(delivery.names) and setup.open_undelivered().take(jid, delivery)
         if job.get(UNRETURNED):
@@ -259,6 +263,7 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
         else:
             data = pack_return(Parcel(load, master, time.time()), setup.minion_id, job)
             _hand_over(pipe, setup.spool(), jid, data)
+        # After the return is in the spool: a next start that sees both takes the job for done.
         proc.remove(jid)
         note_had = partial(setup.open_undelivered().note_had, jid) if is_noted else _note_nothing
         _give_to_returners(delivery, ctx, note_had)
@@ -281,6 +286,7 @@ def _say(pipe: Pipe, message: dict[str, Any]) -> None:
 def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
     try:
         return run_job(job, ctx)
+    # ``saltutil.signal_job`` with SIGINT; what ends the process itself the loop returns for.
     except KeyboardInterrupt:
         return build_failure_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
 
@@ -327,6 +333,7 @@ def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionCon
             master=PipeMaster(pipe),
             job=job,
             listen=lambda prefix: _listen(setup, prefix),
+            # The one of the last refresh: runs of states have it compiled anew.
             pillar_is_fresh=False,
         )
     )
@@ -358,6 +365,7 @@ def return_load(
     """
     names = ("user", "metadata", "master_id", "schedule")
     copied = {name: job[name] for name in names if name in job}
+    # Fields that Salt's returns have only where a schedule has started the job.
     if "schedule" in job:
         pid = job.get("pid", os.getpid())
         copied |= {"pid": pid, "fun_args": unmark_args(fields.get("fun_args") or [])}
@@ -397,5 +405,6 @@ def _hand_over(pipe: Pipe, spool: Spool, jid: str, data: bytes) -> None:
     try:
         pipe.send(message)
     except LoopGone:
+        # Else it is on disk, where the next loop finds it.
         if "data" in message:
             log.error("the return of job %s is lost: %s", jid, message["problem"])

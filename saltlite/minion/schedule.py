@@ -57,6 +57,7 @@ def build_job(
         "arg": [*_as_list(entry.get("args"))],
         "tgt": minion_id,
         "tgt_type": "glob",
+        # Each once: the same returner may be the job's and ``schedule_returner``.
         "ret": ",".join(dict.fromkeys(returners)),
         "schedule": name,
     }
@@ -66,9 +67,11 @@ def build_job(
         if option in entry:
             job[field] = entry[option]
     if isinstance(entry.get("metadata"), Mapping):
+        # Now, not when the entry was read: the stamp is of this run.
         job["metadata"] = stamp_metadata(entry["metadata"], local_now())
     if not entry.get("return_job", True):
         job[UNRETURNED] = True
+    # As Salt: a job with a returner keeps its jid in the return, any other is given one.
     elif not job["ret"]:
         job[UNASKED] = True
     return job
@@ -112,6 +115,7 @@ class Scheduler:
         """Start jobs when they are due, until cancelled."""
         while True:
             self.run_due()
+            # Nothing is awaited between the two, so a change in between is not overlooked.
             self._changed.clear()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), self._planner.patience_s())
@@ -139,6 +143,7 @@ class Scheduler:
         except (StoreError, KeyError, TypeError, ValueError) as error:
             log.error("manage_schedule %s: %s", data.get("func"), error)
             answer = {"error": str(error)}
+        # After an error too: some of several entries may have been taken before it.
         self._planner.plan()
         self._changed.set()
         if answer_tag:
@@ -167,6 +172,7 @@ class Scheduler:
         }
 
     def _add(self, data: Mapping[str, Any]) -> None:
+        # All entries are looked at before the first one is taken.
         given = _map_of(data["schedule"], "schedule")
         for name, entry in {name: _map_of(given[name], str(name)) for name in given}.items():
             self._planner.own[self._own_name(name)] = entry
@@ -188,6 +194,7 @@ class Scheduler:
 
     def _switch(self, data: Mapping[str, Any]) -> None:
         self._planner.own["enabled"] = data["func"] == "enable"
+        # The pillar counts before our own: its word gives way until the pillar comes again.
         self._planner.pillar.pop("enabled", None)
         self._keep("enabled", data)
 
@@ -217,16 +224,20 @@ class Scheduler:
             option: [*(entry.get(option) or []), {"time": time, "time_fmt": fmt}]
             for option, time in times.items()
         }
+        # Before anything is changed: a time that cannot be read must not be kept.
         timing = self._planner.timing(name, {**entry, **added})
         self._planner.own[name] = {**self._planner.own[name], **added}
         planned = self._planner.planned[name]
+        # Changed in place: for ``plan`` the entry is then as before, and keeps its next time.
         planned.entry, planned.timing = self._planner.entries()[name], timing
         due = next_fire(timing, self._planner.now(), None)
         if due is not None and (planned.due is None or due < planned.due):
+            # Only to an earlier time: what was planned still holds.
             planned.base = planned.due = due
 
     def _reload(self, data: Mapping[str, Any]) -> None:
         schedule = _map_of(data.get("schedule") or {}, "schedule")
+        # The contents of the file, or of its only key.
         self._planner.own = _map_of(schedule.get("schedule", schedule), "schedule")
 
     def _list(self, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,6 +285,7 @@ class Scheduler:
         self._save()
 
     def _save(self) -> None:
+        # Loaded at the first change: most schedules are never changed while they run.
         from saltlite.config.yaml import dump
 
         kept = {

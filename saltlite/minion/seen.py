@@ -48,12 +48,14 @@ class SeenJobs:
             return
         lines = text.splitlines()
         self._lines = len(lines)
+        # The last line may have been cut by a full disk.
         for line in lines[-self._kept :]:
             if valid_jid(line):
                 self._jids[line] = None
 
     def _append(self, jid: str) -> None:
         try:
+            # At twice as many the file is written whole: once in a thousand jobs or more.
             if self._lines >= 2 * self._kept:
                 self._shorten()
                 return

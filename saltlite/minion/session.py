@@ -202,6 +202,7 @@ class Session:
         """What to do after ``event``, in order. Events that do not fit the state change nothing."""
         if self.state is State.OVER:
             return []
+        # Before all others: it counts in every state.
         if isinstance(event, SessionStopped):
             return self._over(0)
         if isinstance(event, WaitOver):
@@ -212,6 +213,7 @@ class Session:
             return self._on_lost(now_s)
         if isinstance(event, Started):
             return self._ask() if self.state is State.NEW else []
+        # An answer that comes after a stop or a loss must not bring the session up.
         return self._on_answer(event, now_s) if self.state is State.ASKING else []
 
     # --- what the master said ------------------------------------------------------------
@@ -237,8 +239,11 @@ class Session:
         self._failures = 0
         self._acceptance_wait_s = 0.0
         self._said.clear()
+        # The same keys again: what did not open was not for want of keys, so asking would not help.
         self._fruitless = 0 if event.new_keys else self._fruitless + 1
+        # At once after new keys; then 1, 3, 7 s and so on, a minute at the most.
         self._ask_again_s = now_s + min(PATIENT_CAP_S, 2.0**self._fruitless - 1)
+        # The subscription stays: while a new one is made a job could be missed.
         if self._connected:
             return [Say(logging.INFO, f"Authenticated again with master {self.master}")]
         self._connected = True
@@ -247,6 +252,7 @@ class Session:
     def _on_rejected(self, reason: str, now_s: float) -> list[Instruction]:
         if self.options.rejected_retry:
             return self._wait_for_acceptance(reason, now_s)
+        # Not at once: a service manager may start it again, and each start is a request.
         self.state = State.LEAVING
         self._exit_code = REJECTED_EXIT
         shortest, longest = REJECTED_WAIT_S
@@ -256,6 +262,7 @@ class Session:
 
     def _wait_for_acceptance(self, text: str, now_s: float) -> list[Instruction]:
         self.state = State.WAITING
+        # The master answers: should it fall silent later, its waits begin anew.
         self._failures = 0
         first = max(self.options.acceptance_wait_time_s, SHORTEST_WAIT_S)
         longest = max(self.options.acceptance_wait_time_max_s, first)
@@ -265,6 +272,7 @@ class Session:
         return [self._say(logging.WARNING, text, line, now_s), Wait(wait_s)]
 
     def _on_failed(self, reason: str, now_s: float) -> list[Instruction]:
+        # Once connected a failed sign-in is no loss yet: the subscription tells of that.
         if self.options.failover and not self._connected:
             self.state = State.OVER
             return [Say(logging.WARNING, f"Master {self.master}: {reason}"), GiveUp(reason)]
@@ -273,9 +281,11 @@ class Session:
             self._failing_since_s = now_s
         self._failures += 1
         impatient = now_s - self._failing_since_s < IMPATIENT_S
+        # The exponent is bounded: 2.0 ** 1024 raises, and a day without a master comes to that.
         cap_s = min(
             IMPATIENT_CAP_S if impatient else PATIENT_CAP_S, 2.0 ** min(self._failures - 1, 10)
         )
+        # All of it is chance: the minions of a master fail at the same moment.
         wait_s = max(SHORTEST_WAIT_S, cap_s * self.chance())
         line = f"Master {self.master}: {reason}; trying again in {wait_s:.1f} s"
         return [self._say(logging.WARNING, reason, line, now_s), Wait(wait_s)]
@@ -299,6 +309,7 @@ class Session:
         """Every minion of a master notices at the same time, so they come back spread out."""
         if self.state is not State.UP:
             return []
+        # So that the next Accepted subscribes anew.
         self._connected = False
         if self.options.failover:
             self.state = State.OVER

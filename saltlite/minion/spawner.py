@@ -65,6 +65,7 @@ class ForkSpawner:
         """See :class:`Spawner`."""
         number = next(self._numbers)
         exited: asyncio.Future[int] = self._loop.create_future()
+        # Before it is sent: the parent may answer while this still waits to go on.
         self._exits[number] = exited
         try:
             await self._send({"number": number, "title": title[:TITLE_LIMIT]}, [sock.fileno()])
@@ -72,6 +73,7 @@ class ForkSpawner:
             del self._exits[number]
             raise SpawnFailed(f"the parent cannot be asked for a process: {error}") from error
         finally:
+            # The parent has its own copy by now; ours would keep the child's pipe open for ever.
             sock.close()
         return exited
 
@@ -87,6 +89,7 @@ class ForkSpawner:
 
     async def _send(self, message: dict[str, Any], fds: list[int]) -> None:
         packet = pack_bin(message)
+        # One at a time: there is one writer's callback for a descriptor.
         async with self._sending:
             while not self._send_packet(packet, fds):
                 await self._writable()
@@ -118,6 +121,7 @@ class ForkSpawner:
         except BlockingIOError:
             return
         except OSError:
+            # A connection that broke is a parent that has gone.
             packet = b""
         if not packet:
             self._loop.remove_reader(self._control.fileno())
@@ -156,6 +160,7 @@ class ThreadSpawner:
 
         def run() -> None:
             pipe = Pipe(sock)
+            # As waitpid tells of exit code 1.
             status = 1 << 8
             try:
                 run_task(pipe, self._setup, self._pid)
@@ -166,8 +171,10 @@ class ThreadSpawner:
                 log.exception("%s failed", title)
             finally:
                 pipe.close()
+                # The minion may have ended meanwhile, and its loop be closed.
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(finish, status)
 
+        # Daemon: a job must not keep a process that is told to end.
         threading.Thread(target=run, name=title, daemon=True).start()
         return exited

@@ -63,6 +63,7 @@ class Undelivered:
         found = self._read(jid)
         if found is None or found.is_in_hand():
             return None
+        # Counted on disk before it is tried: the return may be what ends each process.
         if found.tries >= TRIES_MOST or not self._write(jid, found):
             log.error("Job %s: %s did not take its return", jid, ", ".join(found.names))
             self.remove(jid)
@@ -76,6 +77,7 @@ class Undelivered:
         if found is None or not left:
             self.remove(jid)
         elif left != found.names:
+            # Writing counts one up, and a returner that has had it is no further try.
             self._write(jid, replace(found, names=left, tries=found.tries - 1))
 
     def remove(self, jid: str) -> None:
@@ -112,6 +114,7 @@ class Undelivered:
                 return None
             fields: Any = unpack_bin(data)
             return Delivery(**fields)
+        # TypeError: another version has written other fields.
         except (WireError, StoreError, TypeError) as error:
             log.error("Job %s: what its returners were to have is lost: %s", jid, error)
             self.remove(jid)
