@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from saltlite.config.minion import MinionConfig, ReturnOptions
+from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, RequestTimeout
+from saltlite.host import Host
 from saltlite.minion.job import as_plain, build_failure_fields, run_job
 
 JID = "20240102030405000678"
@@ -116,13 +118,16 @@ class Functions:
 
 def run(fun: Any, arg: Any = (), *, ordered: bool = False, **fields: Any) -> dict[str, Any]:
     state: dict[str, Any] = {}
-    ctx = SimpleNamespace(
-        functions=Functions(state),
-        state=state,
+    ctx = MinionContext(
         config=MinionConfig(returns=ReturnOptions(multifunc_ordered=ordered)),
+        host=Host(),
+        grains={},
+        pillar={},
+        functions=Functions(state),  # type: ignore[arg-type]
+        state=state,
     )
     job = {"fun": fun, "arg": list(arg), "tgt": "*", "jid": JID, "ret": "", **fields}
-    return run_job(job, ctx)  # type: ignore[arg-type]
+    return run_job(job, ctx)
 
 
 def test_a_plain_success_with_its_outputter() -> None:
