@@ -51,6 +51,7 @@ def _reading_command(
 _AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication error occurred.")
 
 COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
+    # Nobody is proven here yet: handlers of Sender.USER authenticate before anything else.
     ("clear", one.name): one
     for one in (
         Command("_auth", Sender.STRANGER_RAW, auth.auth, refused="bad load", shares=True),
@@ -79,6 +80,7 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
 } | {
     ("aes", one.name): one
     for one in (
+        # READ: a real minion sends the same bytes again when a pillar takes too long.
         Command(
             "_pillar",
             Sender.MINION_RAW,
@@ -87,10 +89,12 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             limit_s=PILLAR_LIMIT_S,
             slow=always,
         ),
+        # These come from all minions at once; returns of one turn share one wait for the disk.
         Command("_return", Sender.MINION, returns.accept_return, refused=False, shares=True),
         Command("_syndic_return", Sender.SYNDIC, returns.accept_syndic_return),
         Command("_minion_event", Sender.MINION, events.accept_events, refused={}, shares=True),
         _acting_command("_register_resources", resources.register, {}),
+        # Refusals have the shape of answers: real minions index them without a check.
         _reading_command("_file_hash", files.file_hash, ""),
         _reading_command("_file_hash_and_stat", files.file_hash_and_stat, ["", None]),
         _reading_command("_file_find", files.file_find, {"path": "", "rel": ""}),
@@ -98,6 +102,7 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
         _reading_command(
             "_file_bundle", files.file_bundle, {"hash_type": "", "files": [], "data": b""}
         ),
+        # A walk over all of an environment, however large its roots are.
         _reading_command("_file_list", files.file_list, [], always),
         _reading_command("_file_list_emptydirs", files.file_list_emptydirs, [], always),
         _reading_command("_dir_list", files.dir_list, [], always),

@@ -52,6 +52,7 @@ _REMEDIES = {
 def auth(ctx: MasterContext, load: Mapping[str, object]) -> bytes:
     """The signed reply frame to an offered key."""
     request = AuthRequest.from_wire(load)
+    # Before all else: every other reply is signed by the algorithm that was asked for.
     if request.enc_algo not in ENCRYPTION_ALGORITHMS:
         return ctx.handshake.bad_algorithm("enc")
     if request.sig_algo not in SIGNING_ALGORITHMS:
@@ -70,6 +71,7 @@ def auth(ctx: MasterContext, load: Mapping[str, object]) -> bytes:
 
 def _judge_key(ctx: MasterContext, request: AuthRequest) -> tuple[Decision, bytes]:
     """What becomes of the key, and the reply; again if the key was changed in between."""
+    # Before anything is filed: a key that is too weak is refused here.
     key = _key_of_request(ctx, request)
     for _ in range(ATTEMPTS):
         decision = _settle_key(ctx, request)
@@ -92,6 +94,7 @@ def _settle_key(ctx: MasterContext, request: AuthRequest) -> Decision:
         return decision
     with ctx.keys.hold(request.id):
         offer = _make_offer(ctx, request)
+        # Two new minions at once must not both take the last place; an id is always held first.
         with ctx.keys.hold_count() if _is_limited(ctx, decide(offer)) else nullcontext():
             full, pending_full = _bounds_reached(ctx)
             offer = replace(offer, full=full, pending_full=pending_full)
@@ -117,6 +120,7 @@ def _make_offer(ctx: MasterContext, request: AuthRequest) -> Offer:
     options = ctx.config.keys
     known, filed = ctx.keys.look_up(request.id)
     same = filed is not None and same_pem(filed, request.pub)
+    # The common case: neither lists nor counts are read for it.
     if known is KeyState.ACCEPTED:
         return Offer(KeyOnFile.ACCEPTED, same_key=same, open_mode=options.open_mode)
     full, pending_full = _bounds_reached(ctx)
@@ -149,8 +153,10 @@ def _file_key(ctx: MasterContext, request: AuthRequest, decision: Decision, offe
     if decision.filing is Filing.NOTHING:
         return
     if decision.filing is Filing.ACCEPT:
+        # Before the key is accepted: a marker that cannot be removed lets nobody in.
         ctx.autosign.consume_marker(request.id)
         ctx.sessions.delete(request.id)  # whoever had the id before
+    # The key that waited is rejected, not the one that is offered now.
     if decision.filing is Filing.REJECT and offer.known is KeyOnFile.UNACCEPTED:
         ctx.keys.move(request.id, KeyState.UNACCEPTED, KeyState.REJECTED)
         return
@@ -214,6 +220,7 @@ def _pub_sig(ctx: MasterContext, request: AuthRequest) -> str | None:
         return None
     if shared.pub_sig is not None or shared.sign_key is None:
         return shared.pub_sig
+    # Signed for each sign-in, since the minion chooses the algorithm.
     return sign_public_key(shared.sign_key, shared.key.public, request.sig_algo)
 
 

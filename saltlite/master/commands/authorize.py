@@ -32,6 +32,7 @@ def authorize(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Late
     loads = load.get("loads")
     if not isinstance(loads, list) or len(loads) > LOADS_MOST:
         raise WireError("loads is not a list")
+    # Credentials inside the loads do not count: each is judged for the sender of this one.
     for one in loads:
         refusal = _refuse_load(ctx, user, one)
         if refusal is not None:
@@ -45,6 +46,7 @@ def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     if not isinstance(loads, (list, tuple)) or len(loads) > LOADS_MOST:
         return False
     jobs = (one for one in loads if isinstance(one, Mapping) and one.get("cmd") == "publish")
+    # Targets first: finding out who asks may need a look at the disk.
     return any(publish.has_slow_target(ctx, one) for one in jobs) and is_known(ctx, load, load)
 
 

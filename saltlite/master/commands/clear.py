@@ -67,6 +67,7 @@ def runner(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
         ctx.runs.start(request)
     except StoreError as error:
         return clear_refusal("SaltSystemError", str(error))
+    # Salt's clients listen to this tag with /new and /ret appended.
     reply: PlainMap = {"tag": tags.run_new(request.jid).removesuffix("/new"), "jid": request.jid}
     ticket = grant_ticket(ctx, load.get(FOLLOW), request.jid)
     return {**reply, FOLLOW: ticket} if ticket else reply
@@ -98,6 +99,7 @@ def mk_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain | Later:
         if later is None:
             ctx.refusals.refuse("mk_token", f"eauth {load.get('eauth')!r:.40}")
         return later or ""
+    # The second time: LoginServer has found the password right.
     proof = open_login(ctx, load)
     if proof is None:
         ctx.refusals.refuse("mk_token", "an old or false proof")
@@ -155,6 +157,7 @@ def refuse_call(
 ) -> PlainMap | None:
     """The reply to who may not have this ``runner`` or ``wheel`` function run; ``None``: he may."""
     fun = load.get("fun")
+    # Without rules no argument matters; one that is malformed is refused later.
     if user.rules is None and isinstance(fun, str) and ctx.access.allows_run(user, kind, fun):
         return None
     arg, kwarg = _read_arguments(load)
@@ -185,6 +188,7 @@ def _make_run_request(
         arg=arg,
         kwarg=kwarg,
         ticket=ticket,
+        # Patterns would tell a limited user the pillar of others letter by letter.
         pillar_patterns=reads_pillars(ctx, user),
     )
 
@@ -200,6 +204,7 @@ def _read_arguments(load: Mapping[str, object]) -> tuple[list[Any], dict[str, An
     """Positional arguments and keywords of a runner or wheel function."""
     arg = load.get("arg")
     listed = [] if arg is None else list(arg) if isinstance(arg, (list, tuple)) else [arg]
+    # Names with __ are of Salt's clients (__jid__) and of logins, and no keywords.
     beside = {
         name: value
         for name, value in load.items()

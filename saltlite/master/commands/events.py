@@ -43,9 +43,11 @@ def accept_events(ctx: MasterContext, request: OpenedRequest) -> dict[str, str] 
         "event", request.id, EVENTS_PER_S, ctx.steady_s(), count=max(1, len(events.events))
     ):
         return _refuse_event(ctx, request, f"more than {EVENTS_PER_S:g} events a second")
+    # pretag is prepended to each tag: with it a minion could reach any tag.
     if events.pretag and not _is_syndic(ctx, request.id):
         return _refuse_event(ctx, request, "pretag from a minion that is no syndic")
     wrong = [event.tag for event in events.events if not may_use(event.tag, request.id)]
+    # The others still go out: one bad tag must not suppress the rest of the batch.
     for event in events.events:
         if event.tag not in wrong:
             ctx.events.fire(event.tag, _event_data(event, request, single=events.single))
@@ -63,6 +65,7 @@ def may_use(tag: str, minion_id: str) -> bool:
     """Whether a minion may use this tag on the master's bus."""
     if not tag or len(tag) > TAG_LIMIT or not tag.isprintable() or tag != tag.strip():
         return False
+    # Salt 3006 and 3007 announce a job under its bare jid; a minion must not.
     if _BARE_JID.fullmatch(tag) or "/./" in tag or "/../" in tag:
         return False
     if "//" in _OF_PATH.sub("", tag, count=1):
@@ -74,6 +77,7 @@ def may_use(tag: str, minion_id: str) -> bool:
 
 def _event_data(event: MinionEvent, request: OpenedRequest, *, single: bool) -> Mapping[str, Any]:
     """What goes on the bus; its ``id`` is always the proven one."""
+    # The load as it came; its id has been held against the proven one (open_request).
     if single:
         return request.load
     if isinstance(event.data, dict):

@@ -54,6 +54,7 @@ def _hash_later(ctx: MasterContext, request: OpenedRequest, fun: str) -> Later:
     """Have a large file hashed elsewhere; who asks is answered when that is done."""
     later = Later()
     ctx.runs.start(
+        # With id and nonce, since the child that takes the hash also seals the reply.
         RunRequest(
             kind=FILE_HASH,
             fun=fun,
@@ -86,12 +87,15 @@ def serve_file(ctx: MasterContext, request: OpenedRequest) -> Plain:
     begin, level = request.load.get("loc", 0), request.load.get("gzip")
     path, saltenv = _read_question(request)
     piece = None
+    # The bounds of zlib and of a file's offset; what is beyond would raise there.
     if _is_number(begin, 0, 1 << 63) and (level in (None, False) or _is_number(level, 1, 9)):
         piece = ctx.files.piece(path, saltenv, begin)
     if piece is None:
         return {"data": "", "dest": ""}
+    # The end of a file has its dest and no data; a file that is missing has neither.
     answer: dict[str, Plain] = {"data": piece or "", "dest": str(path)}
     if level and piece:
+        # 31: with the header of gzip, as minions expect it.
         packer = zlib.compressobj(level, wbits=31)
         answer |= {"data": packer.compress(piece) + packer.flush(), "gzip": level}
     return answer
@@ -142,6 +146,7 @@ def file_recv(ctx: MasterContext, request: OpenedRequest) -> bool:
             load.get("loc"),
             load.get("data"),
             limit_bytes=files.file_recv_max_size * MEGABYTE,
+            # Asked once more under the lock of the minion: its key may have been deleted.
             has_key=lambda: ctx.keys.load_accepted(request.id) is not None,
         )
     except (PushRefused, StoreError, OSError) as error:
@@ -154,6 +159,7 @@ def master_opts(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     """What a minion needs of the master's options to run a highstate."""
     files = ctx.config.files
     answer: dict[str, Plain] = {
+        # Names only, as from Salt: paths of the master are of no use to a minion.
         "file_roots": {name: [] for name in ctx.files.envs()},
         "top_file_merging_strategy": files.top_file_merging_strategy,
         "env_order": list(files.env_order),
@@ -185,6 +191,7 @@ def master_tops(ctx: MasterContext, request: OpenedRequest) -> Mapping[str, Any]
     sent = request.load.get("opts")
     opts = sent if isinstance(sent, dict) else {}
     grains = opts.get("grains")
+    # Grains have a bound of their own; all other options together have the same once more.
     problem = grains_problem(grains if isinstance(grains, dict) else {}) or grains_problem(
         {name: value for name, value in opts.items() if name != "grains"}
     )

@@ -42,6 +42,7 @@ def grant_ticket(ctx: MasterContext, asked: object, jid: str) -> str:
     jobs = ctx.config.jobs
     if asked is not True or not jobs.job_cache or jobs.ext_job_cache:
         return ""
+    # The steady clock is the same in all processes, and no ticket outlives the master.
     data = base64.b64encode(pack_bin({"jid": jid, "until": ctx.steady_s() + LIFE_S}))
     return f"{_sign_ticket(ctx, data)}.{data.decode('ascii')}"
 
@@ -81,9 +82,11 @@ def _look_up_job(
     nothing: PlainMap = {"count": count, "returns": {}, "more": False}
     if not ctx.rates.allows("follow", jid, ASKS_PER_S, ctx.steady_s()):
         return nothing, 0
+    # The count first: mostly nothing is new, and returns may be large.
     number = ctx.jobs.count_returns(jid)
     if number == count:
         return nothing, 0
+    # Without their names the returns that the caller has cannot be told from the new ones.
     if (had is None and count) or most_bytes <= 0:
         return {"count": number, "returns": {}, "more": True}, 0
     names = frozenset(one for one in had or () if isinstance(one, str))
@@ -100,6 +103,7 @@ def _jid_of(ctx: MasterContext, one: object) -> str:
     signature, _, data = text.partition(".")
     packed = data.encode("utf-8", "surrogateescape")
     shown = signature.encode("utf-8", "surrogateescape")
+    # Before anything is unpacked: what holds here was made by this master.
     if not hmac.compare_digest(_sign_ticket(ctx, packed).encode("ascii"), shown):
         return ""
     try:

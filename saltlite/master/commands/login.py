@@ -71,6 +71,7 @@ def authenticate(
         LoginsBusy: they cannot be checked now.
     """
     try:
+        # First: a load that comes back from LoginServer shows nothing else any more.
         if load.get(FIELD) is not None:
             return _believe_proof(ctx, load[FIELD])
         if shown.get("token") is not None:
@@ -100,6 +101,7 @@ def is_known(ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str,
         except StoreError:
             return False  # the handler will say so
         return record is not None and not _is_due(ctx, shown["token"], record)
+    # A password is for LoginServer alone; to ask here would have it checked twice.
     if shown.get("eauth") is not None:
         return False
     return isinstance(authenticate(ctx, load, shown, ""), AuthenticatedUser)
@@ -125,6 +127,7 @@ def _begin_check(
     """Hand a load over that waits for the check of ``who``; raises as :func:`begin_login`."""
     frame = pack(reply)
     kept = drop_credentials(load)
+    # It waits in the memory of LoginServer, and anybody may send one.
     size = len(frame) + len(pack(kept))
     if size > LOAD_LIMIT_BYTES:
         raise WireError(f"a load of {size} bytes with a login")
@@ -163,6 +166,7 @@ def make_token(ctx: MasterContext, proof: LoginProof, asked_life: object) -> dic
         record["auth_list"] = find_entries(
             ctx, proof.eauth, proof.name, proof.groups, proof.entries
         )
+    # What the module said beside the options, which are read anew at each use.
     elif proof.entries is not None:
         record["entries"] = proof.entries
     token = ctx.login_tokens.make(record)
@@ -203,6 +207,7 @@ def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
         StoreError: it cannot be read now.
     """
     record = ctx.login_tokens.find(token, ctx.wall_s())
+    # Removing a module from external_auth also ends the tokens it gave.
     if record is None or record["eauth"] not in ctx.config.access.external_auth:
         return None
     return record
@@ -219,6 +224,7 @@ def _believe_proof(ctx: MasterContext, text: object) -> AuthenticatedUser | Unkn
         return Unknown("eauth")
     if proof.token:
         _note_welcome(ctx, proof.token)
+        # Once more: it may have been removed while its owner was looked at.
         record = read_token(ctx, proof.token)
         return Unknown("token") if record is None else _user_of_record(ctx, record)
     if proof.whole is not None:
@@ -252,11 +258,13 @@ def _is_due(ctx: MasterContext, token: str, record: Mapping[str, Any]) -> bool:
     """Whether it is some time ago that the owner of a token was found to be welcome."""
     if ctx.wall_s() - record["start"] < RECHECK_S:
         return False
+    # Not 0 by default: the steady clock starts with the machine and may still be small.
     return ctx.steady_s() - ctx.looked_at.get(token, -RECHECK_S) >= RECHECK_S
 
 
 def _note_welcome(ctx: MasterContext, token: str) -> None:
     if len(ctx.looked_at) >= LOOKED_AT_MOST:
+        # Harmless: a forgotten owner is only checked once more.
         ctx.looked_at.clear()
     ctx.looked_at[token] = ctx.steady_s()
 

@@ -59,6 +59,7 @@ def minions_asked_by(
     try:
         return minions_of(ctx, target, greedy=greedy)
     finally:
+        # Also after an error: an expression that was cut off has used time as well.
         ended_s = ctx.steady_s()
         ctx.slow_targets.spend(who, ended_s - begun_s, ended_s)
 
@@ -73,6 +74,7 @@ def without_patterns(ctx: MasterContext, tgt: object, tgt_type: object) -> Any:
 def minions_of_rule(ctx: MasterContext, expression: str) -> set[str]:
     """The minions that a target in an access list means; none for one that cannot be read."""
     try:
+        # Not greedy: a rule does not cover a minion of which nothing is known.
         return set(minions_of(ctx, Target(expression, "compound"), greedy=False).minions)
     except TargetError:
         return set()
@@ -99,6 +101,7 @@ def means(ctx: MasterContext, target: Target, minion_id: str) -> bool:
 
 def is_slow(ctx: MasterContext, target: Target) -> bool:
     """Whether :func:`minions_of` may take more than a moment."""
+    # These hold no regular expressions, and nothing else takes long.
     if target.tgt_type in ("glob", "list", "grain", "pillar", "pillar_exact", "ipcidr"):
         return False
     minions = len(ctx.keys.ids(KeyState.ACCEPTED))
@@ -108,6 +111,7 @@ def is_slow(ctx: MasterContext, target: Target) -> bool:
 def asks_slowly(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether :func:`minions_of` may take more than a moment for what a minion asks."""
     tgt, tgt_type = load.get("tgt"), load.get("tgt_type", load.get("expr_form", "glob"))
+    # Malformed: the handler refuses it, and at once.
     if not isinstance(tgt, (str, list)) or not isinstance(tgt_type, str):
         return False
     return is_slow(ctx, Target(tgt, without_patterns(ctx, tgt, tgt_type)))

@@ -24,12 +24,14 @@ FUNCTIONS_LIMIT: Final = 100
 def store(ctx: MasterContext, request: OpenedRequest) -> bool:
     """Add to this minion's mine, or replace it with ``clear``."""
     data = as_map(request.load.get("data"), "data")
+    # When stored, not when read: each minion that asks would have it matched again.
     slow = [name for name, entry in data.items() if _is_slow_entry(ctx, entry)]
     if slow:
         raise WireError(f"allow_tgt of {slow[0]!r:.80} may take too long to match")
     clear = request.load.get("clear") is True
 
     def add(kept: dict[str, Any]) -> dict[str, Any]:
+        # Under the lock that deleting takes: no mine is left of a deleted minion.
         if ctx.keys.load_accepted(request.id) is None:
             raise WireError("key was removed")
         return {**({} if clear else kept), **data}
@@ -49,6 +51,7 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
     try:
         tgt = load.get("tgt", "*")
         target = Target(tgt, matching.without_patterns(ctx, tgt, tgt_type))
+        # Not greedy: where grains are not known, the minion is not meant.
         meant = matching.minions_asked_by(ctx, request.id, target, greedy=False).minions
     except PatternTooSlow as error:
         ctx.refusals.refuse("_mine_get", f"minion {request.id}: {error}")
@@ -63,6 +66,7 @@ def get(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | str:
         for function in allowed:
             if function in mine and may_read(mine[function]):
                 found[function][minion_id] = _value_of(mine[function])
+    # One function as text: a map by minion; several: a map by function, then minion.
     if isinstance(load.get("fun"), str) and len(functions) == 1:
         return found.get(functions[0], {})
     return {function: data for function, data in found.items() if data}
@@ -128,6 +132,7 @@ class _Readable:
         if not _has_acl(entry) or not entry.get("allow_tgt"):
             return True
         target = _find_allowed(entry)
+        # repr, since a target may be a list.
         key = repr(target.tgt), target.tgt_type
         if key not in self._known:
             self._known[key] = self._look(target)
@@ -136,6 +141,7 @@ class _Readable:
     def _look(self, target: Target) -> bool:
         ctx = self._ctx
         try:
+            # store() refuses slow ones; in a file that is older, or not ours, they allow nobody.
             return not _is_slow(ctx, target) and matching.means(ctx, target, self._minion_id)
         except TargetError:
             return False

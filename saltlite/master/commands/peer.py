@@ -80,6 +80,7 @@ def minion_runner(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain
             user=request.id,
             arg=args,
             kwarg=kwargs,
+            # Whole values only: patterns would tell a minion the pillar of others.
             ticket=later.ticket,
             minion=request.id,
             nonce=request.nonce,
@@ -103,11 +104,13 @@ def pub_ret(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
     if not valid_jid(jid):
         raise WireError("jid is not a job id")
     job = ctx.jobs.job(str(jid))
+    # The job of another is answered as one that is not there.
     if job is None or job.load.get(ASKED_BY) != request.id:
         return {}
     return {
         minion_id: {name: ret[name] for name in ("ret", "out") if name in ret}
         for minion_id, returned in ctx.jobs.returns(str(jid)).items()
+        # Real minions look for ret, which is named return on record.
         for ret in ({**returned, "ret": returned.get("return")},)
     }
 
@@ -122,6 +125,7 @@ def _read_publish(ctx: MasterContext, request: OpenedRequest) -> PublishLoad:
     functions: str | list[str] = fun
     if "," in fun:
         functions = fun.split(",")
+        # As words of one text: of several functions each has its own.
         arg = [str(one).split() for one in arg]
     else:
         args, keywords = _parse_words(arg, load.get("no_parse"))
@@ -158,6 +162,7 @@ def _is_permitted(rules: Mapping[str, object], minion_id: str, functions: Sequen
     """Whether the option names the whole id and each whole function; ``publish.*`` never is."""
     return all(
         valid_function(function)
+        # Else a minion could publish through another one, with that one's rights.
         and not function.startswith("publish.")
         and _is_named(rules, minion_id, function)
         for function in functions
@@ -172,6 +177,7 @@ def _is_named(rules: Mapping[str, object], minion_id: str, function: str) -> boo
 def _rules_of(rules: Mapping[str, object], minion_id: str) -> list[Any]:
     """The entries of all the expressions that name the whole id."""
     found: list[Any] = []
+    # All that fit count: the first one does not hide the others.
     for ids, allowed in rules.items():
         if rule_fits(str(ids), minion_id):
             found += allowed if isinstance(allowed, list) else [allowed]

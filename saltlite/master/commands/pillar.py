@@ -35,18 +35,21 @@ def pillar(ctx: MasterContext, request: OpenedRequest) -> bytes:
     accepted = ctx.keys.load_accepted(request.id)
     if accepted is None:
         raise WireError("key was removed")
+    # The time before compiling: of two requests the later question decides what is kept.
     grains, asked_ns = request.load.get("grains"), _now_ns(ctx)
     compiled: PlainMap = {}
     if isinstance(grains, dict):
         problem = grains_problem(grains)
         if problem is not None:
             raise WireError(problem)
+        # The proven id, by which top files match, whatever the grains say.
         grains = {**grains, "id": request.id}
         compiled = _compile_pillar(ctx, request, grains)
         found = {GRAINS: grains, **_for_targets(ctx, request, grains, compiled)}
         _cache_facts(ctx, request.id, found, asked_ns)
         _fire_refresh(ctx, request.id)
     try:
+        # With the key from the start: a machine that took over the id since cannot read it.
         return seal_pillar(
             compiled,
             nonce=request.nonce,
@@ -96,6 +99,7 @@ def _keep_or_compile(
     found = ctx.pillars.get(minion_id, question)
     if found is not None:
         return found
+    # When it began, not when it ended: a file may be changed in between.
     begun_s = ctx.wall_s()
     compiled = compile_now()
     if "_errors" not in compiled:
@@ -115,6 +119,7 @@ def _compile_now(
     override = override if isinstance(override, dict) else {}
     if not _has_sources(ctx.config.pillar):
         return override
+    # Only here: a worker of a master without pillar never loads the renderers.
     from saltlite.pillar.context import compile_for_minion
 
     return compile_for_minion(
@@ -199,6 +204,7 @@ def _cache_facts(
     if not ctx.config.targets.minion_data_cache:
         return
     try:
+        # Under the lock that deleting takes: nothing is kept of a minion that is gone.
         with ctx.minions.hold_lock(minion_id):
             if ctx.keys.load_accepted(minion_id) is None:
                 return

@@ -75,6 +75,7 @@ def publish(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
         wanted = PublishLoad.from_wire(_without_credentials(load))
     except WireError as problem:
         return {"error": str(problem)}
+    # After a login the name is the proven one, not the one in the load.
     if user.proof != "user":
         wanted = replace(wanted, user=user.name, key=None)
     return publish_as(ctx, user, wanted)
@@ -82,6 +83,7 @@ def publish(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
 
 def publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad) -> PlainMap:
     """Publish a job for a user who is known, if they may; for requests, and for reactions."""
+    # Checked for everybody: the blacklist also binds users without limits.
     if ctx.access.is_blacklisted(user.name, wanted.functions):
         who = printable(user.name, 80)
         ctx.refusals.refuse("publish", f"user {who}: {wanted.functions} is blacklisted")
@@ -111,6 +113,7 @@ def refuse_call(
 
 def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     """Whether finding the minions may take long; only of those who may ask at all."""
+    # The target first: finding out who asks may need a look at the disk.
     return has_slow_target(ctx, load) and is_known(ctx, load, _find_credentials(load))
 
 
@@ -151,6 +154,7 @@ def _publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad
     if isinstance(decision, Refused):
         ctx.refusals.refuse("publish", f"user {printable(user.name, 80)}: {decision.reason}")
         return _refusal_reply(decision)
+    # Jobs are cleaned by their jids: one from the future would stay until then.
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
     if not decision.minions:
@@ -178,6 +182,7 @@ def _refusal_reply(decision: Refused) -> PlainMap:
 
 def _matching_for(ctx: MasterContext, user: AuthenticatedUser) -> Callable[[Target], Expected]:
     """What finds the minions of a target; a limited user has only so much time for slow ones."""
+    # A user without limits could stop the master anyway; a budget would protect nothing.
     if user.rules is None:
         return partial(matching.minions_of, ctx)
     return partial(matching.minions_asked_by, ctx, f"user {user.name}")
@@ -221,12 +226,15 @@ def send_job(
     """
     authorised_only = authorised_only or is_compared_whole(wanted.tgt_type)
     minions, missing = sorted(meant.minions), list(meant.missing)
+    # Also those of which nothing is cached: the target may mean them.
     asked = minions if authorised_only else sorted(meant.all_asked)
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())
     try:
+        # On record, then announced, then sent: no return comes before its job is known.
         jid = _new_job(ctx, wanted, jid, asked, asked_by)
         if not jid:
             return {"error": f"Job {wanted.jid} exists already"}
+        # In this worker only; the others read it from the store with the first return.
         ctx.asked.remember(jid, asked)
         ctx.mirror.job(jid, _make_record(wanted, jid, asked_by), asked)
         _fire_new_job(ctx, wanted, jid, minions, missing)
@@ -265,6 +273,7 @@ def _new_job(
 def _make_record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
     """The publish load as it is kept: what this release knows, without credentials."""
     load: dict[str, Plain] = {**replace(wanted, extra={}).to_wire(), "jid": jid}
+    # Runners and returners read what is on record, and need no proofs.
     load.pop("key", None)
     if asked_by is not None:
         load[ASKED_BY] = asked_by
@@ -309,10 +318,12 @@ def _make_job(
         "arg": wanted.arg,
         "tgt": wanted.tgt,
         "jid": jid,
+        # Minions give their returns to each of these.
         "ret": ",".join(name for name in (wanted.ret, options.ext_job_cache) if name),
         "tgt_type": wanted.tgt_type,
     }
     if options.job_not_after:
+        # For a saltlite minion that was away; Salt's do not know the field.
         job["not_after"] = int(ctx.wall_s()) + options.job_not_after
     if asked_by is not None:
         job["id"] = asked_by

@@ -74,6 +74,7 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
         StoreError: none of them is recorded, or none is known to be on disk.
     """
     if not ctx.config.jobs.job_cache or ctx.config.jobs.ext_job_cache:
+        # Nothing is kept, so each return is the first; the bus hears of it all the same.
         outcomes = [Stored.NEW] * len(due)
     else:
         outcomes = ctx.jobs.add_returns(
@@ -87,6 +88,7 @@ def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
     known = ctx.asked.get(jid)
     if known is not None:
         return known
+    # Another worker published it; a jid that nobody knows is not remembered.
     minions = ctx.jobs.minions(jid)
     return ctx.asked.remember(jid, minions) if minions else frozenset()
 
@@ -108,6 +110,7 @@ def _accept_unasked(
     if len(functions) > FUNCTIONS_LIMIT or any(len(one) > FUNCTION_LIMIT for one in functions):
         ctx.refusals.refuse("return", f"minion {request.id}: fun is too long")
         return False
+    # After the bounds, since it goes on the bus like any other return.
     if returned.jid == UNSTORED_JID:
         ctx.events.fire(tags.job_ret(UNSTORED_JID, request.id), request.load)
         return None
@@ -123,6 +126,7 @@ def _accept_unasked(
         "user": (returned.user or "")[:USER_LIMIT],
     }
     load = {**request.load, "jid": jid}
+    # Before the return, which the store takes for a job on record only.
     ctx.jobs.new_job(jid, job, [request.id])
     ctx.mirror.job(jid, job, [request.id])
     most_bytes = ctx.config.jobs.unasked_returns_max_bytes
@@ -135,6 +139,7 @@ def _accept_unasked(
 
 
 def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
+    # The minion did not get the acknowledgement; the bus has heard of the return.
     if stored is Stored.REPEAT:
         log.debug("Minion %s returned job %s once more", due.minion_id, due.jid)
         return None
@@ -168,4 +173,5 @@ def _signature_suffices(ctx: MasterContext, request: OpenedRequest) -> bool:
         return not options.require_minion_sign_messages
     if not holds:
         log.warning("The signature on a return of minion %s does not hold", request.id)
+    # Without that option a bad signature is a line in the log only, as in Salt.
     return holds or not options.drop_messages_signature_fail
