@@ -78,6 +78,7 @@ def write_keys(
         disk.remove(path)
         disk.write_file(path, new_key().encode(), mode=0o400 if own else 0o600, flush=False)
         if account is not None and not own:
+            # Only root can give a file away; a master under another user keeps the key.
             with contextlib.suppress(PermissionError):
                 os.chown(path, account.pw_uid, account.pw_gid)
 
@@ -122,6 +123,7 @@ class Access:
         names = [one for one in keys if _is_name(one)]
         if len(names) == len(keys) or not self._options.client_acl_verify:
             return names
+        # All accounts are read for expressions only: a directory may have very many.
         accounts = (one.pw_name for one in pwd.getpwall())
         found = [one for one in accounts if _is_name(one) and self._is_listed(one)]
         return list(dict.fromkeys([*names, *found]))
@@ -138,16 +140,19 @@ class Access:
         """
         if not key or not isinstance(user, str):
             return None
+        # The key proves who it is; the name is only what the caller says.
         privileged = any(self._key_fits(one, key) for one in sorted(self._privileged))
         if user.startswith("sudo_") or user in self._privileged:
             if not privileged:
                 return None
+            # With sudo_acl, using salt through sudo gives no more rights than the user's own.
             limited = self._options.sudo_acl and user.startswith("sudo_")
             return AuthenticatedUser(
                 user, self._rules_of(user.removeprefix("sudo_")) if limited else None
             )
         if privileged:
             return AuthenticatedUser(user, None)
+        # Before a key is looked for: the name becomes part of its path.
         if not _is_name(user) or not self._is_listed(user):
             return None
         return AuthenticatedUser(user, self._rules_of(user)) if self._key_fits(user, key) else None
@@ -155,6 +160,7 @@ class Access:
     def is_blacklisted(self, user: str, functions: Sequence[str]) -> bool:
         """Whether ``publisher_acl_blacklist`` names the user or one of the functions."""
         listed = self._options.publisher_acl_blacklist
+        # may_fit: what cannot be judged in time counts as forbidden here, elsewhere as not allowed.
         if any(expression_may_fit(str(one), user) for one in _as_list(listed.get("users"))):
             return True
         modules = [str(one) for one in _as_list(listed.get("modules"))]
@@ -227,6 +233,7 @@ class Access:
             status = os.stat(path)
         except OSError:
             return None
+        # The inode too: a key that is replaced within one tick of the clock has another one.
         stamp = (status.st_mtime_ns, status.st_ino)
         known = self._keys.get(user)
         if known is None or known[0] != stamp:
@@ -238,6 +245,7 @@ class Access:
 
 def split_calls(functions: Sequence[str], arguments: Sequence[Sequence[Any]] = ()) -> list[Call]:
     """The calls of a job. One that has no arguments in ``arguments`` has none."""
+    # zip would drop the functions behind the last arguments, and nobody would ask about them.
     padded = [*arguments, *([()] * len(functions))]
     return [
         read_call(function, *split_args(list(arg)))

@@ -45,6 +45,7 @@ def _user_id(name: str) -> int | None:
 def access_list(mode: int, uids: Iterable[int], rights: int) -> bytes:
     """The attribute of a file with ``mode`` that gives ``rights`` to some users as well. Pure."""
     group, other = mode >> 3 & 7, mode & 7
+    # The kernel refuses the entries in another order of their tags.
     entries = [
         (_OWNER, mode >> 6 & 7, _NOBODY),
         *((_USER, rights, uid) for uid in uids),
@@ -64,6 +65,7 @@ def _has_list(path: Path) -> bool:
 
 def let_in(path: Path, uids: Iterable[int], rights: int) -> None:
     """Give ``rights`` on a file or directory to some users, and to these only."""
+    # A list of an earlier start is emptied when publisher_acl has no names any more.
     uids = list(uids)
     if not uids and not _has_list(path):
         return

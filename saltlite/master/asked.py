@@ -43,6 +43,7 @@ class AskedMinions:
 
     def remember(self, jid: str, minions: Iterable[str]) -> frozenset[str]:
         """Keep who was asked, and let go of what is too much; the set that is kept."""
+        # It may be there already; it is then counted once, and is the newest again.
         wanted = frozenset(minions)
         self.forget(jid)
         sharing = self._sets.get(wanted)
@@ -53,6 +54,7 @@ class AskedMinions:
         self._jobs[jid] = sharing
         while len(self._jobs) > 1 and self._is_too_much():
             self.forget(next(iter(self._jobs)))
+        # The shared set, so that the caller does not keep a second one alive.
         return sharing.minions
 
     def forget(self, jid: str) -> None:

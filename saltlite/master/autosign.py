@@ -60,6 +60,7 @@ class AutoSign:
                 disk.remove(Path(marker.path))
 
     def _has_marker(self, minion_id: str, now_s: float) -> bool:
+        # Not followed: a link would have the age of the file that it leads to.
         try:
             status = os.lstat(disk.child(self._markers, minion_id))
         except FileNotFoundError:
@@ -80,6 +81,7 @@ class AutoSign:
             known = os.listdir(directory)
         except OSError:
             return False
+        # The directory's names lead: no path is made of the name of a grain that a minion sent.
         return any(
             str(grains[name]) in self._lines_that_count(Path(directory) / name)
             for name in known
@@ -93,6 +95,7 @@ class AutoSign:
         except OSError:
             return []
         known = self._lists.get(path)
+        # ctime: chmod and chown change it too, and whether the list counts depends on both.
         if known is not None and known[0] == status.st_ctime_ns:
             return known[1]
         lines: list[str] = []
@@ -102,6 +105,7 @@ class AutoSign:
         return lines
 
     def _is_safe(self, path: Path, status: os.stat_result) -> bool:
+        # permissive_pki_access lets the group write, in Salt as here.
         forbidden = stat.S_IWOTH if self._options.permissive_pki_access else 0o022
         if status.st_mode & forbidden or status.st_uid not in (0, os.geteuid()):
             log.warning("%s is not used: others may write to it", path)
@@ -128,5 +132,6 @@ def _line_fits(line: str, minion_id: str) -> bool:
     except PatternTooSlow as error:
         log.warning("autosign: %s; it signs nobody", error)
         return False
+    # Most globs (*.example.org) are no valid expressions; that is not worth a line.
     except TargetError:
         return False

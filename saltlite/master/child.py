@@ -62,12 +62,14 @@ class Life:
     def attach(self, parent_pid: int) -> None:
         """Take the signals, and end with the parent, however it ends."""
         process.die_with_parent(parent_pid, signal.SIGKILL)
+        # A pipe that is full wakes the loop as well as one more byte would.
         signal.set_wakeup_fd(self._signal_fd, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, self._on_term)
         signal.signal(signal.SIGHUP, self._on_hup)
         signal.signal(
             signal.SIGINT, signal.SIG_IGN
         )  # Ctrl-C is for the parent, which stops us in order
+        # The supervisor's handler came along with the fork.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write(str(CHILDREN_OOM_SCORE))
@@ -90,6 +92,7 @@ class Life:
 
         Returns early, perhaps with nothing, when a signal came; look at :attr:`stopping` then.
         """
+        # Before the wait: the request in hand has ended, and its limit with it.
         self.beat()
         found = poller.poll(round(max(0.0, min(timeout_s, BEAT_S)) * 1000))
         mine = (self._wake_fd, self._parent_fd)
@@ -124,10 +127,12 @@ class Life:
     def extend(self, limit_s: float) -> None:
         """The request in hand may take longer than said."""
         before = self._beats.read(self._slot)
+        # busy_since_s stays: the limit counts from the beginning of the request.
         beat = Beat(before.beat_s, before.busy_since_s, limit_s, before.requests)
         self._beats.write(self._slot, beat)
 
     def _answer_signals(self) -> None:
+        # Emptied before the flags are looked at: a signal in between wakes the next poll.
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fd, 4096)
         if self._parent_is_gone():

@@ -43,6 +43,7 @@ EVENTS: Final = zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED
 def available_descriptors() -> int:
     """How many connections this process can have, beside what it has open now."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # RLIM_INFINITY is -1, and would count as no descriptors at all.
     if soft == resource.RLIM_INFINITY:
         return 1 << 30
     return max(LEAST, soft - len(os.listdir("/proc/self/fd")) - SPARE_DESCRIPTORS)
@@ -95,6 +96,7 @@ class Connections:
             self._peers[fd] = peer
             self._by_origin[peer[0]] += 1
             self.admitted += 1
+        # Not counted: its disconnect event will find nothing to subtract.
         elif shut_down(fd, peer):
             self._warn_of_excess(peer[0])
 
@@ -126,6 +128,7 @@ class Connections:
         )
         self._refused = 0
         self._next_line_s = time.monotonic() + BETWEEN_LINES_S
+        # Only now and then, since it costs a system call for each connection.
         for fd, peer in list(self._peers.items()):
             if peer_of(fd) != peer:
                 self._forget_connection(fd)
@@ -144,14 +147,17 @@ def peer_of(fd: int) -> Peer | None:
         except OSError:
             return None
     host, port = str(address[0]), int(address[1])
+    # IPv4 peers of a socket that listens for both count by their whole address.
     if one.family == socket.AF_INET or host.startswith("::ffff:"):
         return host.removeprefix("::ffff:"), port
+    # inet_pton does not take the zone of a link-local address (fe80::1%eth0).
     network = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])[:8]
     return socket.inet_ntop(socket.AF_INET6, network + bytes(8)) + "/64", port
 
 
 def shut_down(fd: int, peer: Peer) -> bool:
     """End a connection that is ZeroMQ's; ``False`` if the descriptor is another one's by now."""
+    # ZeroMQ may have closed it meanwhile, and the number be that of another connection.
     if peer_of(fd) != peer:
         return False
     with _borrow_socket(fd) as one, contextlib.suppress(OSError):

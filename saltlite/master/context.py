@@ -63,11 +63,13 @@ class Shared:
     pub_sig: str | None
     """The prepared signature of ``master_use_pubkey_signature``."""
     user: str
+    # Made before the fork: memory that is made after it is shared with nobody.
     publication: PublicationKeys = field(default_factory=PublicationKeys)
     jids: JidSource = field(default_factory=JidSource)
     flush: GroupFlush = field(default_factory=GroupFlush)
     subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
     proofs: Proofs = field(default_factory=Proofs)
+    # Never on disk, so that no proof and no ticket outlives the master.
     login_secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
     """Seals what LoginServer has checked."""
     nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
@@ -109,12 +111,14 @@ class Shared:
         Raises:
             StoreError: the request cannot be removed; the key is as it was.
         """
+        # Taken under the lock of the keys: nobody gets a serial of the old key after that.
         return self.publication.rotate_if(
             lambda: take_rotation_request(self.cachedir), new_key_string, time.monotonic()
         )
 
     def job_store(self) -> SqliteJobStore:
         """A job cache that shares its waits for the disk with the other processes."""
+        # One for each process: a connection of SQLite must not cross a fork.
         sync = self.config.jobs.job_cache_sync
         return SqliteJobStore(self.cachedir, sync=sync, flush=self.flush)
 
@@ -185,6 +189,7 @@ class MasterContext:
     wall_s: Callable[[], float] = time.time
     steady_s: Callable[[], float] = time.monotonic
     asked: AskedMinions = field(default_factory=AskedMinions)
+    # Each worker keeps its own: a module may be asked by each of them in one interval.
     looked_at: dict[str, float] = field(default_factory=dict)
     """Token → when its owner was last found to be welcome, by the steady clock."""
 
@@ -208,6 +213,7 @@ def make_context(
 ) -> MasterContext:
     """The context of one worker; ``workers`` share the budget of log lines."""
     config = shared.config
+    # One object of each, for both keep in memory what they have read.
     minions, keys = MinionCache(shared.cachedir), KeyStore(shared.pki_dir)
     context = MasterContext(
         shared=shared,
@@ -219,17 +225,20 @@ def make_context(
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),
+        # What one worker has proven with RSA the others believe.
         tokens=TokenCache(proofs=shared.proofs),
         replay=ReplayGuard(
             shared.replay_table(),
             shared.nonces.lock,
             ttl_s=config.keys.request_ttl,
         ),
+        # Workers count each for itself; with their shares all together keep the bound.
         refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
         rates=Rates(share=1 / workers),
         slow_targets=TimeBudgets(SLOW_TARGETS_S, share=1 / workers),
         events=events,
         publisher=publisher,
+        # No sockets are opened here: these connect anew for each request they hand over.
         runs=RunQueue(shared.sockets.runs),
         logins=LoginQueue(shared.sockets.logins),
         login_tokens=LoginTokens(Path(config.paths.token_dir)),
@@ -238,6 +247,7 @@ def make_context(
             config.pillar,
             minions,
             overrides.get("wall_s", time.time),
+            # A new key under an old id is not given what was compiled for the old one.
             lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
         ),
     )

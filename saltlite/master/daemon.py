@@ -58,8 +58,10 @@ log = logging.getLogger(__name__)
 UMASK: Final = 0o077
 LOCK_FILE: Final = ".master.lock"
 WORKERS_GRACE_S: Final = 10.0
+# A second more than ReqServer takes to answer what is in its line (reqserver.DRAIN_S).
 REQSERVER_GRACE_S: Final = 11.0
 RUNS_GRACE_S: Final = 5.0
+# More than EventPublisher's QUEUE_S, after which it gives up what waits for EventReturn.
 EVENTS_GRACE_S: Final = 10.0
 
 
@@ -93,13 +95,17 @@ class Master:
         Raises:
             SaltliteError: it cannot start; the text is the one line for the user.
         """
+        # Before anything is made: nothing is open to others even for a moment.
         os.umask(UMASK)
         process.set_title("salt-master")
         config = self._config
         check_socket_paths(Path(config.paths.sock_dir), self._worker_count)
+        # Directories first, as root: the user that the daemon becomes could not make them.
         self._make_dirs()
         self._become_user()
+        # The lock before the ports: a second master is told of the first one, not of a port.
         self._lock_fd = take_lock(Path(config.paths.cachedir) / LOCK_FILE)
+        # The children bind them later; checked here, a taken port is one clear line.
         for port in (config.network.publish_port, config.network.ret_port):
             check_port(config.network.interface, port)
         shared = self._prepare_shared()
@@ -109,9 +115,11 @@ class Master:
             code = self._run_supervisor(shared)
         finally:
             process.remove_pid_file(Path(config.paths.pidfile))
+            # All workers have ended, so that no nonce is missing.
             noncefile.save(shared.cachedir, shared.replay_table(), time.monotonic())
             self._remove_sockets(shared)
             shared.close()
+            # Last: the next master makes its own sockets as soon as this lock is free.
             os.close(self._lock_fd)
         log.info("salt-master has ended")
         return code
@@ -182,15 +190,19 @@ class Master:
         )
         if not noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic()):
             shared.sessions().clear()  # an old request could be a repeat of one nobody remembers
+        # It is never on disk: minions learn the new one when they sign in again.
         shared.publication.rotate(new_key_string(), time.monotonic())
         access = Access(config.access, shared.cachedir, shared.user)
         verify = config.access.client_acl_verify
         write_keys(shared.cachedir, access.users(), new_key_string, verify=verify)
+        # Keys are in cachedir and the bus is in sock_dir, which are closed to other users.
         let_through(shared.cachedir, user_ids(access.list_named_users()))
         users = sorted({*self._listening_users, *self._firing_users})
         let_through(Path(config.paths.sock_dir), users)
         jobs = shared.job_store()
+        # Where the clock was set back, jids go on above those that are on record.
         shared.jids.seed(last_jid(jobs, datetime.now(timezone.utc)))
+        # Before the fork, which a connection of SQLite must not cross.
         jobs.close()
         warn_of_open_doors(config)
         rehearse(key)
@@ -201,6 +213,8 @@ class Master:
             self._child_specs(shared),
             on_ready=self._on_ready,
             reload=self._reload,
+            # A flock lasts as long as any copy of its descriptor: a child that outlives
+            # the master would keep the next one from starting.
             after_fork=lambda: os.close(self._lock_fd),
         ).run()
 
@@ -209,6 +223,7 @@ class Master:
         config = self._config
         workers = self._worker_count
         return [
+            # Starts first and stops after all that fire events: without a bus an event is lost.
             ChildSpec(
                 "EventPublisher",
                 EventPublisher(
@@ -225,6 +240,7 @@ class Master:
             ChildSpec(
                 "ReqServer",
                 ReqServer(config.network, shared.sockets, workers).run,
+                # First: no more requests are read, while workers answer those that were.
                 stop_group=0,
                 grace_s=REQSERVER_GRACE_S,
             ),
@@ -243,6 +259,7 @@ class Master:
                 stop_group=1,
                 grace_s=RUNS_GRACE_S,
             ),
+            # Each of these exists only with its option, and only then is its code imported.
             *self._login_children(shared),
             *self._event_return(shared),
             *self._reactor_children(shared),
@@ -290,6 +307,7 @@ class Master:
             limits=run_limits(self._config),
         )
         return [
+            # After the Reactor, which hands its work to this process.
             ChildSpec("ReactorRuns", runs.run, stop_group=2, grace_s=RUNS_GRACE_S),
             ChildSpec("Reactor", Reactor(shared, self._make_renderer).run, stop_group=1),
         ]
@@ -321,6 +339,7 @@ class Master:
         from saltlite.master.returnwriter import ReturnWriter, server_returners
 
         return [
+            # Last of all: EventReturn writes to its files up to its own end.
             ChildSpec(f"ReturnWriter-{name}", ReturnWriter(self._config, name).run, stop_group=6)
             for name in server_returners(self._config, named)
         ]
@@ -357,6 +376,7 @@ class Master:
     def _remove_sockets(self, shared: Shared) -> None:
         sockets = shared.sockets
         numbered = [sockets.workers(number) for number in range(self._worker_count)]
+        # Real salt-api takes this link for a sign that a master runs.
         numbered.append(sockets.workers_link)
         buses = (sockets.event_pull, sockets.event_pub, sockets.event_return)
         served = (sockets.runs, sockets.reactor_runs, sockets.logins, sockets.late)
@@ -370,6 +390,7 @@ def answerer_maker(
 ) -> Callable[[Life, zmq.Context[zmq.Socket[bytes]]], Dispatcher]:
     """What makes a worker's dispatcher, in the worker's own process."""
 
+    # A closure, since sockets and stores have to be opened after the fork.
     def make(life: Life, context: zmq.Context[zmq.Socket[bytes]]) -> Dispatcher:
         events = EventPusher(
             shared.sockets.event_pull,
@@ -434,6 +455,7 @@ def take_lock(path: Path) -> int:
         raise StoreError(
             f"salt-master is running already as process {holder or 'unknown'} ({path})"
         ) from None
+    # Only under the lock: until then the text is the process id of the holder.
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
     return fd
@@ -447,8 +469,10 @@ def check_port(interface: str, port: int) -> None:
     """
     family = socket.AF_INET6 if ":" in interface else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # As ZeroMQ does: old connections of the last master (TIME_WAIT) take no address.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            # ZeroMQ's form of an IPv6 address has brackets, the system's has none.
             probe.bind((interface.strip("[]"), port))
         except OSError as error:
             raise StoreError(
@@ -526,6 +550,7 @@ def read_pub_sig(config: MasterConfig) -> str | None:
     data = disk.read_regular(path, limit_bytes=64 * 1024)
     if data is None:
         raise ConfigError(f"there is no {path}", option="master_use_pubkey_signature")
+    # On the wire the base64 of the signature ends with a newline.
     return data.decode("ascii", "replace").strip() + "\n"
 
 

@@ -65,6 +65,7 @@ class DataCache:
         except WireError as error:
             raise StoreError(f"{bank}/{key}: {error}") from error
         disk.make_dir(path.parent)
+        # Not waited for: it is a cache, and what a power cut damages counts as nothing.
         with self._lock_of(key):
             disk.write_file(path, packed, flush=False)
 
@@ -76,6 +77,7 @@ class DataCache:
         """
         path = self._path(bank, key)
         with self._lock_of(key):
+            # Read under the lock: a worker that stores for the minion replaces the whole map.
             found = self.fetch(bank, key)
             if not isinstance(found, dict) or name not in found:
                 return
@@ -115,6 +117,7 @@ class DataCache:
             raise ValueError(f"this cannot be a bank: {bank!r}")
         folder = self._cachedir
         for part in parts:
+            # Each part is looked at: any of them may be a link that leads out of cachedir.
             folder = disk.child(folder, part)
             if folder.is_symlink():
                 raise ValueError(f"this cannot be a bank: {bank!r}")

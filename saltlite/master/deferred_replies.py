@@ -58,6 +58,7 @@ class Owed:
     def promise(self, frame: bytes, identity: bytes, now_s: float) -> bytes | None:
         """Keep who is to get the reply; that reply if it is there already."""
         ticket = frame[len(LATE) :]
+        # Ticket and reply come from two processes over two sockets, in any order.
         reply = self._early.pop(ticket, None)
         if reply is None:
             self._callers[ticket] = (identity, now_s)
@@ -69,6 +70,7 @@ class Owed:
         if caller is not None:
             return caller[0]
         self._early[ticket] = reply
+        # A reply whose ticket was lost with its worker would be kept for ever.
         while len(self._early) > EARLY_MOST:
             self._early.popitem(last=False)
         return None
@@ -78,6 +80,7 @@ class Owed:
         found = []
         while self._callers:
             identity, since_s = next(iter(self._callers.values()))
+            # They are in the order of their promises: if the first one is in time, all are.
             if len(self._callers) <= self.most and now_s - since_s < LATE_S:
                 break
             self._callers.popitem(last=False)

@@ -58,6 +58,7 @@ class Dispatcher:
         self._ctx = ctx
         self._commands = commands
         keys = ctx.config.keys
+        # 0 switches a window off; of two the narrower one counts.
         windows = [one for one in (keys.request_ttl, keys.request_server_ttl) if one]
         self._ttl_s = min(windows, default=0.0)
 
@@ -74,10 +75,12 @@ class Dispatcher:
         """
         try:
             minimum = self._ctx.config.keys.minimum_auth_version
+            # The option can raise the bound only: below 3 a minion could act for another.
             envelope = read_envelope(frame, minimum_version=max(minimum, 3))
         except LoadNotAMap as error:
             return self._refuse(LOAD_NOT_A_MAP, str(error))
         except WireError as error:
+            # Salt answers what it cannot unpack by a map, all other bad loads by a text.
             not_msgpack = str(error).startswith(("not msgpack", "empty frame"))
             return self._refuse(UNDECODABLE if not_msgpack else REFUSED, str(error))
         if isinstance(envelope.load, Mapping):
@@ -119,6 +122,7 @@ class Dispatcher:
     # --- minions' commands ---------------------------------------------------------------
 
     def _begin_minion(self, envelope: Envelope, *, alone: bool, slow: bool) -> bytes | Begun:
+        # First of all: an unproven peer does not learn which commands there are.
         request = self._prove(envelope)
         if isinstance(request, bytes):
             return request
@@ -127,6 +131,7 @@ class Dispatcher:
             return ASK_SLOW
         if not alone and command is not None and not command.shares:
             return ASK_ALONE
+        # After ASK_SLOW and ASK_ALONE: a request that is handed back returns with the same nonce.
         problem = self._repeat_problem(request, command)
         if problem:
             return self._refuse(REFUSED, f"minion {request.id}, {request.cmd}: {problem}")
@@ -169,6 +174,7 @@ class Dispatcher:
             self._ctx.refusals.refuse(f"{command.name} of {request.id}", str(error))
             value = command.refused
         except StoreError as error:
+            # An empty text: to a return it means that its minion keeps it and sends it again.
             log.error("%s of minion %s: %s", command.name, request.id, error)
             value = ""
         except Exception:
@@ -184,6 +190,7 @@ class Dispatcher:
             log.error("%d returns are not on record: %s", len(due), error)
         except Exception:
             log.exception("%d returns are not on record", len(due))
+        # The last resort: this one is not on record, and its minion keeps it.
         if len(due) == 1:
             return [""]
         return [value for one in due for value in self._settle_returns([one])]

@@ -44,6 +44,7 @@ class Engine:
         """Run the engine until it ends, and say by the exit code how."""
         life.do_not_poll()
         life.ready()
+        # After ready(): the master is not ready before all its children are.
         self._wait_for_bus()
         with self._open_context(self._config, self._entry.name) as ctx:
             code = run_engine(self._entry, ctx, life.restarts - 1)

@@ -66,6 +66,7 @@ class EventPublisher:
             pull, publisher = bind_bus(
                 context, self._sockets.event_pull, self._sockets.event_pub, hwm=self._hwm
             )
+            # After the bind, which creates these files.
             let_in(self._sockets.event_pub, self._readers, READ_WRITE)
             let_in(self._sockets.event_pull, self._writers, READ_WRITE)
         except (zmq.ZMQError, ValueError) as error:
@@ -83,6 +84,7 @@ class EventPublisher:
     ) -> None:
         poller = zmq.Poller()
         poller.register(pull, zmq.POLLIN)
+        # XPUB is read as well: subscriptions come from it, and some get an answer.
         poller.register(publisher, zmq.POLLIN)
         if self._queue is not None:
             poller.register(self._queue.socket, zmq.POLLIN)
@@ -95,6 +97,7 @@ class EventPublisher:
                     _pass_on(pull, publisher, self._take_event)
                 elif socket is publisher:
                     _pass_on(publisher, publisher, subscribe)
+            # In each turn: what has just come is not to wait for an acknowledgement.
             if self._queue is not None:
                 self._queue.send()
         # Those who fired have ended by now, but what they sent may still be on its way in.
@@ -123,5 +126,6 @@ def _pass_on(
             return count > 0
         answer = relay(frames)
         if answer is not None:
+            # Never blocks: XPUB drops what a slow subscriber has no room for.
             publisher.send_multipart(answer)
     return True

@@ -100,6 +100,7 @@ class EventQueue:
         deadline_s = self._clock() + within_s
         self.send()
         while self._waiting and (left_s := deadline_s - self._clock()) > 0:
+            # What comes are acknowledgements, and each of them opens the window for more.
             self.socket.poll(round(left_s * 1000))
             self.send()
         if self._waiting:
@@ -115,6 +116,7 @@ class EventQueue:
         if len(message) != 2:
             return
         token, number = message[0], int.from_bytes(message[1], "big")
+        # Another process: it has nothing of what the last one was sent, so all goes again.
         if token != self._token:
             self._token, self._sent = token, 0
         while self._waiting and self._first <= number:
@@ -123,6 +125,7 @@ class EventQueue:
     def _drop_first(self) -> None:
         self._size_bytes -= len(self._waiting.popleft())
         self._first += 1
+        # What is dropped for want of room may not have been sent yet.
         self._sent = max(0, self._sent - 1)
 
     def _complain(self) -> None:
@@ -145,6 +148,7 @@ class EventIntake:
         """Return the events that are there already, ``most`` of them."""
         frames: list[bytes] = []
         while len(frames) < most and (message := self._receive()) is not None:
+            # What was sent to the process before this one is passed over; it comes again.
             if len(message) == 3 and message[0] == self._token:
                 self._number = int.from_bytes(message[1], "big")
                 frames.append(message[2])

@@ -60,6 +60,7 @@ class EventReturn:
         try:
             socket = self._bind_socket(context)
             intake = EventIntake(socket, os.urandom(TOKEN_BYTES))
+            # EventPublisher sends nothing before it knows the token of this process.
             intake.acknowledge()
             poller = zmq.Poller()
             poller.register(socket, zmq.POLLIN)
@@ -96,6 +97,7 @@ class EventReturn:
         late = self._first_s and time.monotonic() - self._first_s >= self._patience_s
         if not frames or len(self._events) > self._options.event_return_queue or late:
             self._give_events()
+        # Not while events are gathered: what is acknowledged does not come again after a crash.
         if not self._events:
             intake.acknowledge()
 
@@ -111,6 +113,7 @@ class EventReturn:
     def _call_returner(self, name: str, events: Sequence[dict[str, Any]]) -> None:
         try:
             self._given.returner(name).call("event_return", list(events))
+        # A user's returner may raise anything; the other returners still get the events.
         except Exception as error:
             log.debug("The returner %s failed", name, exc_info=True)
             self._complaints.add(name, len(events), error)
@@ -150,6 +153,7 @@ def _one_line(error: Exception) -> str:
 
 def is_wanted(tag: str, options: EventOptions) -> bool:
     """Whether events of this tag are given away: globs or whole expressions in both lists."""
+    # In doubt an event is not given away, so a pattern that is too slow counts as a hit here.
     if any(_pattern_fits(tag, str(one), if_slow=True) for one in options.event_return_blacklist):
         return False
     listed = options.event_return_whitelist

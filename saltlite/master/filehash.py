@@ -25,6 +25,7 @@ def take_hash(config: MasterConfig, request: RunRequest) -> RunOutcome:
     path, saltenv = request.arg
     server = file_server(config, large=Path(config.paths.cachedir))
     found = server.hash_and_status(path, saltenv)
+    # The file may have gone since the worker looked at it.
     if found is None:
         return RunOutcome(["", None] if request.fun == WITH_STATUS else "", True)
     hashed = {"hash_type": server.hash_type, "hsum": found[0]}

@@ -31,6 +31,7 @@ class FileserverUpdate:
             for remote in self._gitfs.remotes_due(time.monotonic()):
                 life.beat()
                 remote.fetch()
+                # Each remote may take long; a stop does not wait for those that are left.
                 if life.stopping:
                     return
             life.poll(poller)

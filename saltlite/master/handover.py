@@ -62,6 +62,7 @@ def listen(path: Path) -> socket.socket:
     """
     if len(bytes(path)) > UNIX_PATH_LIMIT:
         raise StoreError(f"socket path too long: {path}")
+    # What a process that was killed has left there would make bind fail.
     disk.remove(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     listener.bind(str(path))
@@ -97,6 +98,7 @@ def receive_frame(connection: socket.socket, limit_bytes: int) -> bytes:
         OSError: the connection failed.
     """
     size = _LENGTH.unpack(_read_exactly(connection, _LENGTH.size))[0]
+    # Before anything is read: the number is what the other side says.
     if size > limit_bytes:
         raise WireError(f"a frame of {size} bytes")
     return _read_exactly(connection, size)
@@ -105,6 +107,7 @@ def receive_frame(connection: socket.socket, limit_bytes: int) -> bytes:
 def _read_exactly(connection: socket.socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
+        # In parts, so that a length that is only announced takes no memory.
         part = connection.recv(min(size - len(parts), 1 << 20))
         if not part:
             raise ConnectionEnded("the connection ended early")

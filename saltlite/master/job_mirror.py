@@ -60,6 +60,7 @@ class JobMirror:
         self._loads = [
             name for name in (jobs.ext_job_cache, jobs.master_job_cache) if name not in OWN
         ]
+        # With ext_job_cache the returns come to the returner from the minions.
         own_returns = not jobs.ext_job_cache and jobs.job_cache
         self._returns = [name for name in self._loads if own_returns]
         self._given = Given(config)
@@ -79,7 +80,9 @@ class JobMirror:
     def _call_returner(self, name: str, function: str, *args: Any) -> None:
         try:
             returner = self._given.returner(name)
+            # Many returners take returns only, and know of no save_load.
             if returner.can(function):
                 returner.call(function, *args)
+        # It is in the master's own store by now: a returner must not fail the request.
         except Exception:
             log.exception("The returner %s failed at %s", name, function)

@@ -199,6 +199,7 @@ class SqliteJobStore:
 
     def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
         """Record a job; ``False`` if the jid is there already. On disk when it returns."""
+        # key is the proof of a local user; it is on no record.
         kept = {name: value for name, value in load.items() if name != "key"}
         row = (
             jid,
@@ -208,10 +209,12 @@ class SqliteJobStore:
             str(kept.get("user", "")),
             _pack_value(kept),
         )
+        # Packed before the lock is taken: ten thousand ids take a while.
         ids = pack_bin(list(minions))
         pairs = _metadata_of(kept)
 
         def write(db: sqlite3.Connection) -> bool:
+            # Before the list is stored: that of a job which is not recorded would belong to nobody.
             if db.execute("SELECT 1 FROM jobs WHERE jid = ?", (jid,)).fetchone():
                 return False
             whole = (*row, _list_or_number(db, ids))
@@ -243,6 +246,7 @@ class SqliteJobStore:
             _delete_jobs(db, extra := _jids_beyond(kept, most_bytes))
             return len(extra)
 
+        # The return itself is written next, and one wait for the disk covers both.
         return self._run_write(write, flush=False)
 
     def add_return(self, jid: str, minion_id: str, ret: Mapping[str, Plain]) -> Stored:
@@ -282,6 +286,7 @@ class SqliteJobStore:
             def write(db: sqlite3.Connection) -> int:
                 jids = db.execute(statement, (before_jid, CLEAN_CHUNK)).fetchall()
                 _delete_jobs(db, jids)
+                # In the same transaction: a new job may take up a list in the next one.
                 db.execute(_DROP_LISTS)
                 return len(jids)
 
@@ -301,6 +306,7 @@ class SqliteJobStore:
             if used <= most_bytes or not count:
                 return total
             share = count * (used - most_bytes) // used  # as if all were of one size
+            # Half of it, and then measured anew: sizes differ, and what is deleted is gone.
             gone = self.clean_to(count - max(1, min(share // 2, CLEAN_CHUNK)))
             if not gone:
                 return total
@@ -360,6 +366,7 @@ class SqliteJobStore:
         """
 
         def read(db: sqlite3.Connection) -> tuple[dict[str, dict[str, Any]], int]:
+            # The ids first, then one return after the other: all of them may be gigabytes.
             ids = db.execute("SELECT id FROM returns WHERE jid = ? ORDER BY id", (jid,)).fetchall()
             found: dict[str, dict[str, Any]] = {}
             size_bytes = 0
@@ -396,6 +403,7 @@ class SqliteJobStore:
                 yield self._read_record((jid, load, minions)), _unpack_map(ret)
             if len(rows) < RETURNED_CHUNK:
                 return
+            # By the jid, not by an offset: what comes and goes meanwhile shifts nothing.
             before = rows[-1][0]
 
     def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
@@ -468,6 +476,7 @@ class SqliteJobStore:
             if fd >= 0:
                 os.close(fd)
         self._db, self._log_fd, self._lock_fd, self._inode = None, -1, -1, 0
+        # In another file the numbers stand for other lists.
         self._lists = _Lists()
 
     def _abandon_file(self) -> None:
@@ -484,6 +493,7 @@ class SqliteJobStore:
 
     def checkpoint(self) -> None:
         """Bring the log into the file and cut it; maintenance does so now and then."""
+        # Not by _run_write: within a transaction SQLite refuses it.
         self._run_read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
 
     def _run_write(self, work: Callable[[sqlite3.Connection], _T], *, flush: bool = True) -> _T:
@@ -499,6 +509,7 @@ class SqliteJobStore:
             return result
 
         result = self._run_on_whole_file(transact)
+        # Outside the lock: others write while this one waits, and one flush serves all.
         if flush and self._sync != "never":
             self._wait_for_disk()
         return result
@@ -523,9 +534,11 @@ class SqliteJobStore:
         except sqlite3.OperationalError as error:
             if not self._is_in_place():  # another process has put it aside meanwhile
                 raise _Corrupt(str(error)) from error
+            # A full disk, or a lock held too long: the file is whole; the next call opens it.
             self.close()
             raise StoreError(f"job cache {self.path}: {error}") from error
         except sqlite3.DatabaseError as error:
+            # A damaged file is this type itself; the subclasses are mistakes of the caller.
             if type(error) is not sqlite3.DatabaseError:
                 raise
             raise _Corrupt(str(error)) from error
@@ -556,12 +569,14 @@ class SqliteJobStore:
     def _open_file(self) -> sqlite3.Connection:
         """Open the file, or begin one; nobody puts it aside meanwhile."""
         if self._read_only and not self.path.exists():
+            # A reader makes no file: it could belong to another user than the master's.
             return _open_empty()
         disk.make_dir(self.path.parent)
         try:
             with disk.hold_lock(self.path.with_name(FILE_NAME + ".open")):
                 self._create_private()
                 db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+                # Before the schema: if that fails, what is open has to be found.
                 self._db = db
                 self._inode = os.stat(self.path).st_ino
                 self._prepare_schema(db)
@@ -577,6 +592,7 @@ class SqliteJobStore:
             os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
             disk.PRIVATE_FILE,
         )
+        # Before SQLite opens it: to close any descriptor of the file gives up SQLite's locks on it.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, disk.PRIVATE_FILE))
 
     def _prepare_schema(self, db: sqlite3.Connection) -> None:
@@ -587,6 +603,7 @@ class SqliteJobStore:
         # The log is flushed by _wait_for_disk, once for all who wrote; SQLite itself flushes when
         # it brings the log into the file.
         db.execute("PRAGMA synchronous = NORMAL")
+        # In KiB (negative), and for each of many workers: the default is 2 MiB.
         db.execute("PRAGMA cache_size = -512")
         found = db.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, 1, LAYOUT):
@@ -594,6 +611,7 @@ class SqliteJobStore:
         if found != LAYOUT:
             with self._lock_for_writing():
                 _bring_up_to_date(db)
+        # Files of this layout that are older than the table have all the rest.
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unasked'").fetchone():
             with self._lock_for_writing():
                 db.executescript(_UNASKED)
@@ -610,6 +628,7 @@ class SqliteJobStore:
 
     def _flush_log(self) -> None:
         if self._log_fd < 0:
+            # SQLite's locks are not on the log, so a second descriptor of it does no harm.
             self._log_fd = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
             disk.flush_dir(self.path.parent)
         os.fdatasync(self._log_fd)
@@ -693,6 +712,7 @@ def _bring_up_to_date(db: sqlite3.Connection) -> None:
     try:
         found = db.execute("PRAGMA user_version").fetchone()[0]
         if found != LAYOUT:
+            # Not executescript, which commits the transaction first.
             for statement in (_SCHEMA + _LISTS).split(";"):
                 db.execute(statement)
         if found == 1:
@@ -752,6 +772,7 @@ def _metadata_of(load: Mapping[str, object]) -> list[tuple[str, str]]:
     )
     if not isinstance(found, Mapping):
         return []
+    # Only for finding jobs; the whole value is in the load.
     return [(str(name)[:256], str(value)[:256]) for name, value in found.items()]
 
 
@@ -768,6 +789,7 @@ def _pack_return(ret: Mapping[str, Plain]) -> bytes:
         return packed
     cut = {"return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
     packed = _pack_value({**ret, **cut})
+    # It may be another field that is too large.
     return packed if len(packed) <= RETURN_LIMIT_BYTES else _pack_value(cut)
 
 
@@ -806,6 +828,7 @@ def _jids_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple
     total, extra = 0, []
     for number, (jid, size_bytes) in enumerate(kept):
         total += size_bytes
+        # The newest stays, however large it is.
         if number and (number >= UNASKED_LIMIT or (most_bytes and total > most_bytes)):
             extra.append((jid,))
     return extra
@@ -814,6 +837,7 @@ def _jids_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple
 def _digest_of(packed: bytes) -> int:
     import zlib
 
+    # Tells a repeat from a contradiction; forging it gains a minion nothing.
     return zlib.crc32(packed) | len(packed) << 32
 
 
@@ -830,6 +854,7 @@ def _make_conditions(query: JobQuery) -> tuple[list[str], list[str]]:
         values.append(query.since)
     if query.until:
         where.append("jobs.jid <= ?")
+        # The beginning of a jid stands for all that begin so.
         values.append(query.until + "\x7f")
     for name, value in query.metadata.items():
         where.append("jobs.jid IN (SELECT jid FROM metadata WHERE name = ? AND value = ?)")

@@ -57,6 +57,7 @@ class KeyActions:
         with self.store.hold(minion_id):
             if not self._is_in(minion_id, source):
                 return False
+            # Before anything is moved: what is no key would shut its minion out as an accepted one.
             self._check_key(minion_id, source)
             self._leave_others(minion_id, source, KeyState.ACCEPTED)
             self._sessions.delete(minion_id)  # whoever had the id before
@@ -86,6 +87,7 @@ class KeyActions:
         with self.store.hold(minion_id):
             # A list, not a generator: the key is to go from every state.
             found = [state for state in states if self.store.delete(minion_id, state)]
+            # Only an accepted minion has a session and knows the publication key.
             if KeyState.ACCEPTED in found:
                 self._end_session(minion_id, preserve_cache=keep)
         return self._fire_key_event(bool(found), "delete", minion_id)
@@ -98,6 +100,7 @@ class KeyActions:
                 return False
             self._sessions.delete(minion_id)
             self.store.put(minion_id, KeyState.ACCEPTED, pem)
+            # Whoever had the id before knows the publication key.
             if is_taken:
                 self._ask_for_rotation()
         return True
@@ -141,6 +144,7 @@ def request_rotation(cachedir: Path) -> None:
         StoreError: the request cannot be written.
     """
     disk.make_dir(cachedir)
+    # Not waited for: after a power cut the master begins with another key anyway.
     disk.write_file(cachedir / ROTATE_REQUEST, b"", mode=0o400, flush=False)
 
 
@@ -155,6 +159,7 @@ def take_rotation_request(cachedir: Path) -> bool:
         status = os.lstat(path)
     except OSError:
         return False
+    # Salt makes it with this mode too, and ignores any other.
     if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) != 0o400:
         return False
     return disk.remove(path)

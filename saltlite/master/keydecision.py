@@ -78,8 +78,10 @@ def decide(offer: Offer) -> Decision:
     """The master's answer to an offered key."""
     if offer.open_mode:
         return LET_IN if offer.known is KeyOnFile.ACCEPTED and offer.same_key else SIGN
+    # max_minions keeps new ones out, never one that is accepted already.
     if offer.full and offer.known is not KeyOnFile.ACCEPTED:
         return FULL
+    # Before the lists: autosign_file does not accept what an operator has rejected.
     if offer.known is KeyOnFile.REJECTED:
         return STILL_REJECTED
     if offer.known is KeyOnFile.ACCEPTED:
@@ -94,6 +96,7 @@ def decide(offer: Offer) -> Decision:
 
 
 def _decide_pending(offer: Offer) -> Decision:
+    # The first key waits for the operator; another one is not to slip into its place.
     if not offer.same_key:
         return DENY
     return SIGN if offer.auto_sign else STILL_PENDING

@@ -151,6 +151,7 @@ class KeyStore:
         """The ids in a state; a directory that has not changed is not read again."""
         folder = self.folder(state)
         try:
+            # Before the listing: what comes meanwhile makes it look old, and it is read again.
             changed_ns = folder.stat().st_mtime_ns
         except FileNotFoundError:
             return frozenset()
@@ -171,6 +172,7 @@ class KeyStore:
 
         A denied key lies beside another state or alone; see :meth:`key` with ``DENIED``.
         """
+        # In the order in which they count, where somebody has put the id into several folders.
         for state in (KeyState.ACCEPTED, KeyState.REJECTED, KeyState.UNACCEPTED):
             if self.path(minion_id, state).is_file():
                 return state
@@ -192,6 +194,7 @@ class KeyStore:
             if state is None:
                 return None, None
             pem = self.key(minion_id, state)
+            # A file that is there and no text stays so however often it is read.
             if pem is not None or self.path(minion_id, state).is_file():
                 return state, pem
         raise StoreError("its key is moved to and fro")
@@ -209,6 +212,7 @@ class KeyStore:
 
         ``None`` if the id is not accepted, or its file holds no usable key (which is logged).
         """
+        # It runs for each request of each minion: one stat, and no path is built for a known id.
         known = self._keys.get(minion_id)
         try:
             path = self.path(minion_id, KeyState.ACCEPTED) if known is None else known.path
@@ -216,6 +220,7 @@ class KeyStore:
         except (FileNotFoundError, ValueError):
             self._keys.pop(minion_id, None)
             return None
+        # The time alone does not tell: cp -p and rsync put another key there with an old one.
         stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         if known is not None and known.stamp == stamp:
             return known
@@ -230,6 +235,7 @@ class KeyStore:
             pem = _read_text(path)
             if pem is None:
                 return None
+            # The stamp is from before the reading: a file replaced in between is read again.
             accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp, path)
         except (CryptoError, StoreError) as error:
             log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
@@ -248,6 +254,7 @@ class KeyStore:
             StoreError: nothing was changed.
         """
         disk.make_dir(self.folder(state))
+        # Before the others go: if the disk is full, the id keeps the state that it has.
         disk.write_file(self.path(minion_id, state), pem.encode())
         if state is KeyState.DENIED:
             self._drop_oldest_denied()
@@ -269,6 +276,7 @@ class KeyStore:
             return False
         except OSError as error:
             raise StoreError(f"cannot move the key of {minion_id}: {error.strerror}") from error
+        # The target first: a power cut may leave the key in both folders, but never in none.
         for folder in (self.folder(target), self.folder(source)):
             disk.flush_dir(folder)
         return True
@@ -285,6 +293,7 @@ class KeyStore:
         aged = []
         for path in paths:
             with contextlib.suppress(FileNotFoundError):
+                # An operator may have deleted it since the listing.
                 aged.append((path.stat().st_mtime_ns, path))
         for _age, path in sorted(aged)[: len(aged) - DENIED_LIMIT]:
             disk.remove(path)
@@ -312,6 +321,7 @@ def load_or_make_key(
     """
     from saltlite.crypto.keys import load_private_key
 
+    # A link that leads nowhere (a disk not mounted) is no reason to make another key.
     if not os.path.lexists(path):
         _make_private_key(path, keysize, passphrase)
     key = load_private_key(path, passphrase)

@@ -48,6 +48,7 @@ def check_login(
         return None
     try:
         module = load_module(config, eauth, login_context(config, eauth))
+        # True and nothing else: a module that returns a text or a map has not said yes.
         if module.auth(username, password) is not True:
             return None
         groups = _read_groups(
@@ -78,13 +79,16 @@ def _ask_for_rights(
         whole = _ask_other_module(config, source, username, password)
     else:
         whole = _read_entries(module.acl(username, password)) if module.acl is not None else None
+        # Such a list goes beside the entries of the options, not in place of them.
         if whole is not None and not module.acl_is_whole:
             return whole, None
     if whole is not None or module.process_acl is None:
         return None, whole
     block = access.external_auth[eauth]
     listed = user_entries(block, username, groups, permissive=access.permissive_acl)
+    # A copy: the module may change it, and it is compared with the original below.
     processed = _read_entries(module.process_acl(list(listed)))
+    # Unchanged it is not kept in the token, so that later changes of the options count.
     return None, None if processed is None or processed == listed else processed
 
 
@@ -92,6 +96,7 @@ def _ask_other_module(
     config: MasterConfig, name: str, username: str, password: str
 ) -> list[Any] | None:
     """The access list by a module that has not checked the login; ``None`` if it has none."""
+    # external_auth decides then, as the log has said at the start.
     if name not in module_names(config):
         return None
     module = load_module(config, name, login_context(config, name))
@@ -108,6 +113,7 @@ def recheck_login(config: MasterConfig, eauth: str, username: str) -> bool:
         return False
     try:
         module = load_module(config, eauth, login_context(config, eauth))
+        # Most modules can tell only with the password; their tokens live until they expire.
         return module.is_valid is None or module.is_valid(username) is True
     except Exception as error:  # noqa: BLE001 - whatever a module does, the token is refused
         _report_failure(eauth, username, error)

@@ -93,6 +93,7 @@ class _Failures:
         over = self.number - FREE_FAILURES
         if over <= 0:
             return 0.0
+        # The inner bound: after a thousand failures the power would overflow a float.
         return self.last_s + min(LONGEST_DELAY_S, 2.0 ** min(over, 10))
 
 
@@ -108,6 +109,7 @@ class _Queue:
     def has_room_for(self, login: Login) -> bool:
         """Whether one more may wait."""
         own = self.lines.get(login.line, ())
+        # Bytes too: one load may have 4 MiB.
         full = self.number >= self._most or self._bytes >= WAITING_MOST_BYTES
         return not full and len(own) < OF_ONE_MOST
 
@@ -158,6 +160,7 @@ class LoginLine:
         So has one that names nobody.
         """
         if not login.username or self._is_one_too_many(login):
+            # Answered as late as any failure: the time must not tell that nothing was checked.
             login.begun_s = now_s
             self.refuse(login, now_s)
             return
@@ -180,6 +183,7 @@ class LoginLine:
 
     def _take(self, queue: _Queue, now_s: float) -> Login | None:
         for line in queue.lines:
+            # In the order of the round; a user still waiting after failures is skipped.
             failures = self._failures.get(line)
             if failures is None or failures.not_before_s() <= now_s:
                 login = queue.take(line)
@@ -200,6 +204,7 @@ class LoginLine:
         failures.number += 1
         failures.last_s = now_s
         self._failures.move_to_end(login.line)
+        # Names cost a stranger nothing, so there is a bound; the oldest failure is forgotten.
         while len(self._failures) > USERS_MOST:
             self._failures.popitem(last=False)
         self.refuse(login, now_s)
@@ -210,7 +215,9 @@ class LoginLine:
         usual_s = max(SHORTEST_S, max(self._slowest, default=0.0) / (1 - SPREAD))
         wait_s = usual_s * (1 - SPREAD + 2 * SPREAD * self._chance())
         due_s = max(now_s, login.begun_s + wait_s)
+        # The password is not needed any more, and the answer may be due in many seconds.
         login.load, login.password = {}, ""
+        # The number decides between equal times: two logins cannot be compared.
         heapq.heappush(self._refusals, (due_s, next(self._order), login))
 
     def due(self, now_s: float) -> list[Login]:

@@ -51,8 +51,10 @@ def open_proof(secret: bytes, text: object, now_s: float) -> LoginProof | None:
     if not isinstance(text, str):
         return None
     signature, _, data = text.partition(".")
+    # As the codec reads text that is no UTF-8; a strict encode would raise for it.
     packed = data.encode("utf-8", "surrogateescape")
     shown = signature.encode("utf-8", "surrogateescape")
+    # Before anything is unpacked: a stranger can send this field too.
     if not hmac.compare_digest(_sign_proof(secret, packed).encode("ascii"), shown):
         return None
     try:

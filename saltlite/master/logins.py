@@ -33,6 +33,7 @@ def read_login(shown: Mapping[str, object]) -> Mapping[str, str]:
         return NO_LOGIN
     if not isinstance(username, str) or not valid_login_name(username):
         return NO_LOGIN
+    # A module in C would end the password at a NUL, and check less than was sent.
     if not isinstance(password, str) or len(password) > PASSWORD_LIMIT or "\0" in password:
         return NO_LOGIN
     return {"eauth": eauth, "username": username, "password": password}
@@ -63,8 +64,10 @@ def drop_credentials(load: Mapping[str, object]) -> dict[str, Any]:
     """A load as it may be kept and handed on: without what was shown of who asks."""
     kept = {name: value for name, value in load.items() if name not in CREDENTIALS}
     kwargs, loads = kept.get("kwargs"), kept.get("loads")
+    # Only a publish shows credentials there.
     if load.get("cmd") == "publish" and isinstance(kwargs, Mapping):
         kept["kwargs"] = {k: v for k, v in kwargs.items() if k not in CREDENTIALS}
+    # Whole commands that salt-api asks about; each may repeat the credentials.
     if load.get("cmd") == "authorize" and isinstance(loads, (list, tuple)):
         kept["loads"] = [drop_credentials(x) if isinstance(x, Mapping) else x for x in loads]
     return kept

@@ -86,9 +86,11 @@ class LoginServer:
         self._life = life
         warn_of_faults(self._shared.config)
         self._poller = zmq.Poller()
+        # Each login is a fork of this process.
         process.prepare_to_fork()
         self._replies = _Replies(self._shared.sockets.late, self._leave_parents, self._poller)
         self._listener = listen(self._shared.sockets.logins)
+        # The peer may have gone before accept is called, which must not block then.
         self._listener.setblocking(False)
         self._poller.register(self._listener.fileno(), zmq.POLLIN)
         life.register(self._poller)
@@ -110,6 +112,7 @@ class LoginServer:
                 self._read(found)
             elif found == self._replies.handle:
                 self._replies.reap()
+        # After reading: a check whose result has just come is not late.
         now_s = time.monotonic()
         for fd in [fd for fd, check in self._checks.items() if check.until_s <= now_s]:
             log.error("A login by %s took too long", self._checks[fd].login.eauth)
@@ -151,6 +154,7 @@ class LoginServer:
         try:
             login = Login(**receive(connection, REQUEST_LIMIT_BYTES))
             has_room = self._line.has_room_for(login)
+            # Before it is added: a worker that gets no answer tells its caller to try again.
             connection.sendall(TAKEN if has_room else FULL)
         except (OSError, WireError, TypeError) as error:
             log.warning("A login was not understood: %s", type(error).__name__)
@@ -162,15 +166,18 @@ class LoginServer:
 
     def _start(self, login: Login) -> None:
         """Fork a child that checks the login; one that no module can check has failed."""
+        # No child, but the refusal comes as late as that of a wrong password.
         if not logincheck.is_usable(self._shared.config, login.eauth):
             self._line.fail(login, time.monotonic())
             return
         mine, theirs = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         parent = os.getpid()
+        # A signal right after the fork would run the parent's handler in the child.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         try:
             pid = os.fork()
             if not pid:
+                # A child may wait for a full pipe; the parent never waits for a child.
                 os.set_blocking(theirs, True)
                 self._be_check(login, parent, theirs)
         except OSError as error:
@@ -188,9 +195,11 @@ class LoginServer:
         """The child's whole life."""
         try:
             self._leave_parents(parent, "Login")
+            # Copies of the parent's: LoginReplies sees the end of its input when all are closed.
             self._listener.close()
             self._replies.let_go()
             found = self._check(login)
+            # Nothing written means wrong, so a child that crashes or is killed lets nobody in.
             if found is not None:
                 fields = {"groups": found.groups, "entries": found.entries, "whole": found.whole}
                 _write_all(fd, pack_bin(fields))
@@ -209,6 +218,7 @@ class LoginServer:
 
     def _leave_parents(self, parent: int, title: str) -> None:
         """In a child: let go of what is the parent's, and end with it."""
+        # The pipe is the parent's: signals of this child would wake the parent's loop.
         signal.set_wakeup_fd(-1)
         for number in _ENDING:
             signal.signal(number, signal.SIG_DFL)
@@ -232,6 +242,7 @@ class LoginServer:
 
     def _finish(self, fd: int, data: bytes | None) -> None:
         """A check is over; ``data`` is what it found, empty or ``None`` if the login is wrong."""
+        # It may still be running: a module can leave threads behind.
         check = self._checks[fd]
         self._end(fd)
         proof = self._read_proof(check.login, data) if data else None
@@ -249,6 +260,7 @@ class LoginServer:
         except WireError as error:
             log.error("eauth %s: %s", login.eauth, error)
             return None
+        # Name, module and token come from the request: the child has run a module's code.
         return LoginProof(
             login.username,
             login.eauth,
@@ -262,9 +274,11 @@ class LoginServer:
     def _end(self, fd: int) -> None:
         """The child is not needed any more."""
         check = self._checks.pop(fd)
+        # Before it is closed, since the next check may get the same number.
         self._poller.unregister(fd)
         os.close(fd)
         with contextlib.suppress(ProcessLookupError):
+            # Not waited for yet, so the number is still this child's.
             os.kill(check.pid, signal.SIGKILL)
         os.waitpid(check.pid, 0)
 
@@ -290,6 +304,7 @@ class _Replies:
         message = _HEAD.pack(ticket, len(reply)) + reply
         if self._try_to_send(message):
             return
+        # Part of the message may have been sent; nothing after it would be understood.
         self._kill()
         self._try_to_send(message)
 
@@ -314,6 +329,7 @@ class _Replies:
         if self.handle < 0:
             return
         self._socket.close()
+        # Its input has ended: it pushes what it has, and ends by itself.
         ended = zmq.Poller()
         ended.register(self.handle, zmq.POLLIN)
         if not ended.poll(round(END_S * 1000)):
@@ -371,6 +387,7 @@ def bring_replies(source: socket.socket, path: Path) -> None:
         while len(head := stream.read(_HEAD.size)) == _HEAD.size:
             ticket, size = _HEAD.unpack(head)
             push.send_multipart((ticket, stream.read(size)))
+    # Less than END_S, after which the child is killed.
     context.destroy(linger=1000)
 
 

@@ -64,6 +64,7 @@ class LoginTokens:
         for file_name, record in self.records(now_s):
             owner = (record["eauth"], record["name"])
             owned.setdefault(owner, []).append((record["start"], file_name))
+        # heapq has the smallest first, so numbers are negative; the oldest token is the last one.
         largest = [(-len(tokens), sorted(tokens, reverse=True)) for tokens in owned.values()]
         heapq.heapify(largest)
         too_many = sum(map(len, owned.values())) - (TOKENS_MOST - ROOM_MADE)
@@ -99,6 +100,7 @@ class LoginTokens:
         """
         if not isinstance(token, str) or not _NAME.fullmatch(token):
             return False
+        # At the time 0 none is dead: one that has expired is removed as well.
         if self.find(token, 0.0) is None:
             return False
         removed = [disk.remove(self._directory / name) for name in (hash_token(token), token)]
