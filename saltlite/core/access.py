@@ -29,6 +29,7 @@ from saltlite.errors import PatternTooSlow, TargetError
 
 log = logging.getLogger(__name__)
 
+# Without it a client cannot learn whether a minion that is silent is still at work.
 ALWAYS_ALLOWED: Final = "saltutil.find_job"
 """Anybody who is authenticated may ask this."""
 
@@ -89,11 +90,13 @@ def user_entries(
     let in ``Anna`` for ``anna``, who is not to choose her rights by that.
     ``is_named``: something else names the user already.
     """
+    # A block that is only partly understood could be meant to forbid what it grants here.
     if find_fault(block):
         return []
     found: list[Any] = []
     own_key = name_key(name)
     for key, entries in block.items():
+        # Without ``permissive`` the entry ``*`` waits until all other names have been looked at.
         if key.startswith(SETTING_SIGN) or (key == EVERYBODY and not permissive):
             continue
         if key.endswith(GROUP_SIGN):
@@ -123,6 +126,7 @@ def list_permissions(
     """
     granted = [*user_entries(config.get(eauth), name, groups, permissive=permissive), *more]
     texts = sorted({one for one in granted if isinstance(one, str)})
+    # Maps have no order and no hash: their text stands for them.
     maps = {str(one): one for one in granted if isinstance(one, Mapping)}
     shown = [*texts, *(maps[text] for text in sorted(maps))]
     return shown or {}
@@ -135,6 +139,7 @@ def find_fault(block: object) -> str:
     for key, entries in block.items():
         if not isinstance(key, str):
             return f"{key!r}: found {_describe_value(key)}, allowed: the name of a user in quotes"
+        # Settings such as ``^model`` are of their module, in any form.
         fault = "" if key.startswith(SETTING_SIGN) else find_fault_in_entries(entries)
         if fault:
             return f"{key}: {fault}"
@@ -180,8 +185,10 @@ def _find_fault_in_expression(expression: str) -> str:
     if _is_glob(expression):
         return ""
     try:
+        # Only compiled: the empty text is matched at once.
         fits_whole(expression, "")
     except PatternTooSlow:
+        # It is an expression, and what is slow is refused when it is matched.
         return ""
     except TargetError as error:
         return str(error)
@@ -199,6 +206,7 @@ def allows_all(
     entries: Entries, calls: Iterable[Call], minions: Collection[str], matching: Matching
 ) -> bool:
     """Whether the entries cover each of ``calls`` on all of ``minions``."""
+    # Once for all functions of a job, which may be a hundred.
     wanted = set(minions)
     return all(
         call.function == ALWAYS_ALLOWED or _is_granted(entries, call, wanted, matching)
@@ -209,6 +217,7 @@ def allows_all(
 def allows_run(entries: Entries, kind: str, call: Call) -> bool:
     """Whether the entries cover a ``runner`` or ``wheel`` function."""
     module, _, name = call.function.partition(".")
+    # Exactly two parts: ``@jobs`` is not to allow a function of a deeper name.
     if not module or not name or "." in name:
         return False
     return any(_grants_run(entry, kind, module, call) for entry in entries)
@@ -219,6 +228,7 @@ def expression_fits(expression: str, text: str) -> bool:
 
     A broken expression names nothing, nor does one that takes too long.
     """
+    # A name with brackets in it still means itself.
     if expression == text or fnmatch.fnmatchcase(text, expression):
         return True
     try:
@@ -234,6 +244,7 @@ def expression_may_fit(expression: str, text: str) -> bool:
         return True
     try:
         return fits_whole(expression, text)
+    # The other way round than for what allows: if in doubt, no.
     except PatternTooSlow as error:
         log.error("publisher_acl_blacklist: %s, so it is forbidden", error)
         return True
@@ -254,11 +265,13 @@ def _function_fits(expression: str, function: str) -> bool:
     """Whether an expression names a function."""
     if expression == function:
         return True
+    # Case matters: ``fnmatch`` itself would fold it on some systems.
     if _is_glob(expression) and fnmatch.fnmatchcase(function, expression):
         return True
     try:
         return fits_whole(expression, function)
     except TargetError as error:
+        # ``*.ping`` is a glob and no expression, which is no fault.
         if not _is_glob(expression):
             log.error("An expression allows nothing: %s", error)
         return False
@@ -270,6 +283,7 @@ def _is_granted(entries: Entries, call: Call, minions: set[str], matching: Match
         if target is None:
             if _rule_covers(function, call):
                 return True
+        # The target last: it is matched against all minions. Nobody is not "all of them".
         elif _rule_covers(function, call) and minions and minions <= matching(target):
             return True
     return False
@@ -282,6 +296,7 @@ def _entry_functions(entries: Entries) -> Iterator[tuple[str | None, Any]]:
             yield None, entry
         elif isinstance(entry, Mapping):
             for target, functions in entry.items():
+                # ``@runner`` and the like are not for jobs on minions.
                 if not str(target).startswith("@"):
                     yield from ((str(target), one) for one in _as_list(functions))
 
@@ -301,6 +316,7 @@ def _names_as(rule: object, function: str, call: Call) -> bool:
     if not isinstance(rule, Mapping):
         return False
     return any(
+        # A number as a name is a slip in YAML, and allows nothing.
         isinstance(name, str) and _function_fits(name, function) and _arguments_fit(wanted, call)
         for name, wanted in rule.items()
     )
@@ -324,14 +340,17 @@ def _fits_restriction(wanted: Any, call: Call) -> bool:
     if not _is_restriction(wanted) or call.ambiguous:
         return False
     args, kwargs = wanted.get("args") or [], wanted.get("kwargs") or {}
+    # What is restricted has to be there: a default might be what the rule is against.
     if len(args) > len(call.args) or any(name not in call.kwargs for name in kwargs):
         return False
+    # Arguments beyond those that the rule names are free.
     pairs = [*zip(args, call.args, strict=False)]
     pairs += [(pattern, call.kwargs[name]) for name, pattern in kwargs.items()]
     return all(_value_fits(pattern, value) for pattern, value in pairs)
 
 
 def _value_fits(pattern: object, value: object) -> bool:
+    # ``None`` keeps the place of an argument that may be anything.
     if pattern is None:
         return True
     text = value if isinstance(value, str) else str(value)
@@ -351,6 +370,7 @@ def _grants_run(entry: object, kind: str, module: str, call: Call) -> bool:
     for name, functions in entry.items():
         if name in (f"@{kind}", f"@{kind}s"):
             wanted = call.function
+        # Below ``@jobs`` stand the names without the module.
         elif name == f"@{module}":
             wanted = call.function.partition(".")[2]
         else:

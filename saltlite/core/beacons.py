@@ -98,6 +98,7 @@ def list_form(name: str, data: object) -> list[dict[str, Any]]:
     Raises:
         BadBeacon: it is neither a list of maps nor a map.
     """
+    # A map is taken too, which Salt refuses: the same options one to a map.
     parts = [{key: value} for key, value in data.items()] if isinstance(data, Mapping) else data
     if parts is None:
         return []
@@ -114,6 +115,7 @@ def _read_seconds(name: str, options: Mapping[str, Any], option: str) -> float:
         seconds = float(value)
     except (TypeError, ValueError):
         seconds = -1.0
+    # ``True`` is 1 to float; NaN fails this comparison as well.
     if isinstance(value, bool) or not 0 <= seconds < math.inf:
         raise BadBeacon(f"beacon {name}: {option} must be seconds, not {value!r:.80}")
     return seconds
@@ -274,8 +276,10 @@ class BeaconPasses:
     def next_s(self) -> float:
         """When to tick next; infinity if nothing is ever due."""
         dues = [each.due_s for each in self._planned.values()]
+        # A busy process may hang: it is looked at in each pass.
         if self._busy:
             return self._ticked_s + self._every_s
+        # Not before the pass is over, however short an interval is.
         return max(min(dues, default=math.inf), self._ticked_s + self._every_s)
 
     def slow_processes(self, now_s: float) -> list[str]:
@@ -289,6 +293,7 @@ class BeaconPasses:
         before = {
             name: planned
             for name, planned in self._planned.items()
+            # With new code these begin anew, though their configuration is as before.
             if not (planned.is_invalid and event.has_new_code)
         }
         self._planned = {
@@ -297,12 +302,14 @@ class BeaconPasses:
             else _Planned(beacon, now_s + beacon.interval_s)
             for name, beacon in beacons.items()
         }
+        # One that is not configured any more gives its place back.
         self._apart &= set(beacons)
         self._set_apart(name for name in beacons if not self._is_ours(beacons[name]))
         return self._end_unused()
 
     def _end_unused(self) -> list[Instruction]:
         needed = {self._process_of(each.beacon) for each in self._planned.values()}
+        # A busy one ends after its pass: its events are still wanted.
         unused = sorted(self._used - needed - set(self._busy))
         self._used -= set(unused)
         return [End(process) for process in unused]
@@ -318,6 +325,7 @@ class BeaconPasses:
     def _set_apart(self, names: Iterable[str]) -> list[str]:
         """Give beacons a process of their own; those that had none."""
         new = [name for name in names if name in self._planned and name not in self._apart]
+        # Beyond the limit they share a process: many slow beacons must not fill the machine.
         del new[max(0, PROCESSES_LIMIT - len(self._apart)) :]
         self._apart |= set(new)
         return new
@@ -330,9 +338,11 @@ class BeaconPasses:
         close: dict[str, list[str]] = {}
         for name, planned in self._planned.items():
             process = self._process_of(planned.beacon)
+            # One that is late is not planned anew: it runs as soon as its process is idle.
             if planned.due_s > now_s or process in self._busy:
                 continue
             if event.state_runs and planned.beacon.pauses_for_states:
+                # Closed, not only left out, so that what the states change is not told afterwards.
                 if not planned.is_closed and process in self._used:
                     close.setdefault(process, []).append(name)
                 planned.is_closed = True
@@ -355,9 +365,11 @@ class BeaconPasses:
     def _plan_next(self, planned: _Planned, now_s: float) -> None:
         """The next time, in step with the first one however late this one is."""
         interval_s = planned.beacon.interval_s
+        # A pause is no run: the one run is still to come.
         if planned.beacon.runs_once and not planned.is_closed:
             planned.due_s = math.inf
         elif interval_s:
+            # Runs that were missed are not made up for one by one.
             missed = math.floor((now_s - planned.due_s) / interval_s)
             planned.due_s += (missed + 1) * interval_s
         else:
@@ -366,6 +378,7 @@ class BeaconPasses:
     def _end_pass(self, event: Passed, now_s: float) -> list[Instruction]:
         self._busy.pop(event.process, None)
         self._defer_invalid(event.invalid)
+        # Closed where they were before they begin in a process of their own.
         moved = self._set_apart(event.slow)
         if moved:
             return [self._start_work(event.process, (), moved, now_s), *self._end_unused()]
@@ -383,6 +396,7 @@ class BeaconPasses:
     def _end_hanging(self, at_work: Mapping[str, str | None], now_s: float) -> list[Instruction]:
         found: list[Instruction] = []
         for process, work in list(self._busy.items()):
+            # The name is None where the title could not be read: then the whole pass counts.
             name = at_work.get(process)
             if name is not None and name != work.at:
                 if work.at is not None:  # another one took long before: this one's time is its own
@@ -393,9 +407,11 @@ class BeaconPasses:
         return found
 
     def _kill_process(self, process: str, work: _Work, now_s: float) -> Kill:
+        # Moved to a process of its own, so that it stops the others no second time.
         hanging = work.names if work.at is None else (work.at,)
         self._set_apart(hanging)
         for name in work.names:
+            # They did nothing wrong, and what they found is lost with the process.
             if name in self._planned and name not in hanging:
                 self._planned[name].due_s = now_s
         del self._busy[process]
@@ -408,6 +424,7 @@ class BeaconPasses:
         for name in work.names if work is not None else ():
             planned = self._planned.get(name)
             if planned is not None:
+                # Later: whichever of them ended the process would do it again at once.
                 planned.due_s = max(planned.due_s, now_s + RESTART_S)
         return []
 
@@ -437,6 +454,7 @@ class Changes:
         Raises:
             BadBeacon: one of them has another type.
         """
+        # A module such as ``service`` has them for each of its parts, not for the whole beacon.
         options = {key: value for key, value in beacon.options.items() if key not in own}
         name = beacon.name
         return cls(
@@ -455,6 +473,7 @@ class Changes:
             return list(events)
         chosen = [event for event in events if self._has_changed(event, now_s)]
         tags = {_tag_of(event) for event in events}
+        # What is not told of any more is forgotten: if it comes back, that is a change.
         self._sent = {tag: sent for tag, sent in self._sent.items() if tag in tags}
         self._waiting = {tag: each for tag, each in self._waiting.items() if tag in tags}
         return chosen
@@ -469,6 +488,7 @@ class Changes:
             self._waiting.pop(tag, None)
             return False
         waiting, since_s = self._waiting.get(tag, (None, now_s))
+        # Another value begins its delay anew.
         if waiting != event:
             since_s = now_s
         if now_s - since_s < self._delay_s:

@@ -42,6 +42,7 @@ _FIELDS: Final = (
     _Field(0, 23, 24),
     _Field(1, 31, 31),
     _Field(1, 12, 12, _MONTHS),
+    # 0 and 7 are both Sunday, and 5-1 goes over the end of the week.
     _Field(0, 7, 7, _DAYS),
 )
 
@@ -64,6 +65,7 @@ class CronTimes:
 
     def after(self, now: datetime) -> datetime | None:
         """The first such time later than ``now``; ``None`` if there is none, as 31 June."""
+        # Cron has no seconds: the earliest is the next full minute.
         start = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
         for ahead in range(_SEARCHED_DAYS):
             day = start.date() + timedelta(days=ahead)
@@ -72,6 +74,7 @@ class CronTimes:
             for hour in sorted(self.hours):
                 for minute in sorted(self.minutes):
                     found = datetime.combine(day, time(hour, minute))
+                    # Only on the first day can a time be over already.
                     if found >= start:
                         return found
         return None
@@ -104,6 +107,7 @@ def read_cron(text: object) -> CronTimes:
         days,
         months,
         frozenset(weekday % 7 for weekday in weekdays),
+        # crontab(5): with both days restricted one of them is enough.
         either=fields[2] not in _ALL and fields[4] not in _ALL,
     )
 
@@ -119,6 +123,7 @@ def _read_numbers(text: str, field: _Field) -> frozenset[int]:
             start, end = field.lowest, field.highest
         else:
             start = _read_number(first, field)
+            # ``5/15`` is 5, 20, 35 and so on: a step without an end goes to the last.
             end = _read_number(last, field) if dash else field.highest if slash else start
         if step < 1 or not all(field.lowest <= each <= field.highest for each in (start, end)):
             raise ValueError(f"{part!r} is not within {field.lowest}-{field.highest}")
@@ -138,6 +143,7 @@ def _read_number(text: str, field: _Field) -> int:
 
 
 def _read_digits(text: str) -> int:
+    # ``int`` would take a sign, blanks and digits of other scripts.
     if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{text!r} is not a number")
     return int(text)

@@ -13,6 +13,7 @@ from saltlite.errors import SaltliteError, UsageError
 
 DELIMITER = ":"
 
+# None is a value like any other in grains and pillar.
 _MISSING = object()
 
 
@@ -40,6 +41,7 @@ def _value_below(data: object, key: object) -> Any:
 
 def _in_map(data: Mapping[Any, Any], key: object) -> Any:
     value = data.get(key, _MISSING)
+    # The text first: a key ``1`` that is text must be found where both are there.
     return data.get(_as_yaml(key), _MISSING) if value is _MISSING else value
 
 
@@ -48,15 +50,18 @@ def _in_list(data: Sequence[object], key: Any) -> Any:
     for item in data:
         if isinstance(item, Mapping) and wanted in item:
             return item[wanted]
+    # Maps first, and then the place, for ``0`` may be a key too.
     if not isinstance(wanted, int) or not -len(data) <= wanted < len(data):
         return _MISSING
     return data[wanted]
 
 
+# Nine digits at most: ``int`` of endless digits takes long.
 _INT = regex(r"\s*[-+]?[0-9]{1,9}\s*\Z", re.ASCII)
 _FLOAT = regex(r"\s*[-+]?[0-9]*\.[0-9]+\s*\Z", re.ASCII)
 _WORDS = {"null": None, "~": None, "true": True, "yes": True, "on": True, "false": False}
 _WORDS |= {"no": False, "off": False}
+# YAML 1.1 takes ``true``, ``True`` and ``TRUE``, and no other mixture.
 _WORDS |= {form(word): value for word, value in _WORDS.items() for form in (str.title, str.upper)}
 _WORDS["None"] = None
 
@@ -88,6 +93,7 @@ def merge(under: object, over: object, *, merge_lists: bool = False) -> Any:
         joined.update((key, copy_data(value)) for key, value in over.items() if key not in under)
         return joined
     if merge_lists and isinstance(under, list) and isinstance(over, list):
+        # With ``in``, not a set: items may be maps, which have no hash.
         return [*map(copy_data, under), *(copy_data(item) for item in over if item not in under)]
     return copy_data(over)
 
@@ -98,6 +104,7 @@ def merge_onto(
     """:func:`merge` into ``under`` itself, which must share no map and no list with anything."""
     for key, value in over.items():
         mine = under.get(key)
+        # Exactly dict: a mapping that loads its values lazily is not to be written into.
         if type(mine) is dict and isinstance(value, Mapping):
             merge_onto(mine, value, merge_lists=merge_lists)
         elif key in under:
@@ -109,12 +116,14 @@ def merge_onto(
 def copy_data(value: Any) -> Any:
     """A copy that shares no map and no list with ``value``."""
     kind = type(value)
+    # Nearly all values are such, and ``deepcopy`` takes far longer for each.
     if kind in (str, int, bool, float, type(None)):
         return value
     if kind is dict:
         return {key: copy_data(item) for key, item in value.items()}
     if kind is list:
         return [copy_data(item) for item in value]
+    # A lazy mapping would be copied with all that it loads from; its contents are meant.
     return copy.deepcopy(dict(value) if _is_lazy(value) else value)
 
 
@@ -151,6 +160,7 @@ class AggregatedList(list[Any]):
 
 def aggregate(under: object, over: object) -> Any:
     """Marked values joined; of others ``over``."""
+    # Both have to be marked (``!aggregate`` in yamlex): one mark alone joins nothing.
     if isinstance(under, AggregatedMap) and isinstance(over, AggregatedMap):
         return AggregatedMap(_aggregate_maps(under, over))
     if isinstance(under, AggregatedList) and isinstance(over, AggregatedList):
@@ -188,6 +198,7 @@ def merge_by(
         return update(under, over, merge_lists=merge_lists)
     if not isinstance(under, Mapping) or not isinstance(over, Mapping):
         raise TypeError("Cannot update using non-dict types in dictupdate.update()")
+    # The top level only: a key of the later map takes the place of the whole value.
     if strategy == "overwrite":
         return {**copy_data(under), **copy_data(over)}
     if strategy != "list":
@@ -218,6 +229,7 @@ def choose(
     chosen = _first_fitting(lookup, values if isinstance(values, (list, tuple)) else [values])
     if chosen is _MISSING or chosen is None:
         chosen = lookup.get(default)
+    # Also where no entry fits: the base alone is then the answer.
     if base and base in lookup:
         chosen = _on_base(lookup[base], chosen)
     if merged:
@@ -235,6 +247,7 @@ def _on_base(base: object, chosen: object) -> Any:
 
 def _first_fitting(lookup: Mapping[Any, Any], values: Sequence[object]) -> Any:
     for value in values:
+        # The exact key before any glob that stands above it.
         if isinstance(value, (str, int, float, bool)) and value in lookup:
             return lookup[value]
         for pattern, entry in lookup.items():
@@ -301,6 +314,7 @@ def _change_value(
     place, last = place_below(data, keys, delimiter)
     if place.get(last) is None:
         place[last] = empty
+    # The type's own text is in Salt's sentences.
     kind = type(place[last])
     try:
         run(place[last])

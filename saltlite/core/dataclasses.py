@@ -23,6 +23,7 @@ COMPILE_AT = 24
 """Values of a class that are made by the loop; compiling costs as much as some dozens of them."""
 
 _MISSING: Any = type("MISSING", (), {"__repr__": lambda _self: "MISSING"})()
+# Past ``__setattr__`` of a frozen class, which refuses.
 _put = object.__setattr__
 
 
@@ -88,6 +89,7 @@ def _dataclass(
 
     def decorate(cls: Any) -> Any:
         own = _collect_declared(cls, kw_only)
+        # From the root down: a field that is declared again keeps its place.
         inherited = {one.name: one for base in cls.__mro__[:0:-1] for one in _fields_of(base)}
         all_fields = tuple({**inherited, **own}.values())
         if slots:
@@ -107,6 +109,7 @@ def _collect_declared(cls: type[Any], kw_only: bool) -> dict[str, _Field]:
     """The fields that the body of the class declares."""
     found = {}
     for name, kind in cls.__annotations__.items():
+        # Annotations are text, since every module has ``from __future__ import annotations``.
         if kind.startswith("ClassVar"):
             continue
         default = cls.__dict__.get(name, _MISSING)
@@ -115,6 +118,7 @@ def _collect_declared(cls: type[Any], kw_only: bool) -> dict[str, _Field]:
                 raise ValueError(f"{cls.__qualname__}.{name}: all values would share this default")
             default = _field(default=default)
         elif default.default is _MISSING:
+            # What stands in the class is read as the default, and this field has none.
             delattr(cls, name)
         else:
             setattr(cls, name, default.default)
@@ -129,9 +133,12 @@ def _with_slots(cls: Any, own: Mapping[str, _Field]) -> Any:
     members = {
         name: member
         for name, member in cls.__dict__.items()
+        # A default that stays in the class would be in the way of its slot.
         if name not in own and name not in ("__dict__", "__weakref__")
     }
+    # A slot that a base has would be there twice, and the first one hidden.
     members["__slots__"] = tuple(name for name in own if name not in taken)
+    # ``super()`` without arguments would still mean the class of before in its methods.
     made = type(cls)(cls.__name__, cls.__bases__, members)
     made.__qualname__ = cls.__qualname__
     return made
@@ -169,6 +176,7 @@ def _add_methods(
     if frozen:
         cls.__setattr__ = _make_refusal(cls, fields, "assign to", _put)
         cls.__delattr__ = _make_refusal(cls, fields, "delete", object.__delattr__)
+        # What copies or unpickles a value sets its attributes, which is refused.
         if slots:
             cls.__getstate__ = _getstate
             cls.__setstate__ = _setstate
@@ -196,6 +204,7 @@ def _looping_init(cls: Any, fields: Sequence[_Field], frozen: bool) -> Callable[
     def __init__(self: Any, *values: Any, **named: Any) -> None:
         nonlocal left
         given = {**named, **dict(zip(names, values, strict=False))}
+        # Too many values, or one by place and by name: the compiled form says what is wrong.
         unique = len(given) == len(values) + len(named)
         if left and unique and _fill_fields(self, fields, given):
             left -= 1
@@ -211,6 +220,7 @@ def _looping_init(cls: Any, fields: Sequence[_Field], frozen: bool) -> Callable[
         nonlocal made
         if made is None:
             made = _compile_init(cls, fields, frozen)
+            # Not where somebody has wrapped it since.
             if cls.__dict__.get("__init__") is __init__:
                 cls.__init__ = made
         return made
@@ -234,6 +244,7 @@ def _fill_fields(value: Any, fields: Sequence[_Field], given: dict[str, Any]) ->
             _put(value, name, one.default_factory())
         elif one.init:
             return False
+    # What is left over is no field.
     return not given
 
 
@@ -253,6 +264,7 @@ def _compile_init(cls: Any, fields: Sequence[_Field], frozen: bool) -> Callable[
             known[f"_make{number}"] = one.default_factory
             value = f"_make{number}()"
             value += f" if {name} is _MISSING else {name}" if one.init else ""
+            # Made at each call: a list that were the default would be the same for all values.
             head = f"{name}=_MISSING"
         elif one.init:
             head = name
@@ -264,6 +276,7 @@ def _compile_init(cls: Any, fields: Sequence[_Field], frozen: bool) -> Callable[
         if not frozen:
             body.append(f"    _self.{name} = {value}")
         elif type(slot).__name__ == "member_descriptor":
+            # The slot's own setter needs no look-up of the name.
             known[f"_put{number}"] = slot.__set__
             body.append(f"    _put{number}(_self, {value})")
         else:
@@ -339,6 +352,7 @@ class _AsStandard:
         import dataclasses as standard
 
         made = dict(self._convert_fields(standard, owner.__saltlite_fields__))
+        # In the place of this descriptor, so it is made once for a class.
         owner.__dataclass_fields__ = made
         return made
 

@@ -46,6 +46,7 @@ def mine_problem(data: Mapping[str, object]) -> str | None:
 def measure(value: object, most: Size) -> Size:
     """How large a value is; counting ends soon after it exceeds ``most``."""
     size = keys = deepest = 0
+    # A list and no recursion: how deep a value nests is what is to be found out.
     left: list[tuple[Any, int]] = [(value, 1)]
     while left and size <= most.bytes and keys <= most.keys and deepest <= most.depth:
         one, depth = left.pop()
@@ -53,10 +54,12 @@ def measure(value: object, most: Size) -> Size:
         if isinstance(one, Mapping):
             keys += len(one)
             deepest = max(deepest, depth)
+            # What is too much already is not even listed.
             if keys <= most.keys:
                 left += [(part, depth + 1) for pair in one.items() for part in pair]
         elif isinstance(one, (list, tuple, set, frozenset)):
             deepest = max(deepest, depth)
+            # Each item takes a byte at least, so that a longer list need not be looked at.
             if len(one) <= most.bytes - size:
                 left += [(part, depth + 1) for part in one]
             else:

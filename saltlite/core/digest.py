@@ -25,6 +25,7 @@ def as_bytes(value: object) -> bytes:
 
 def digest(value: object, algorithm: str) -> str:
     """The digest in hexadecimal. Raises ValueError for an unknown algorithm."""
+    # Where FIPS is on, MD5 is refused unless this says that nothing depends on it.
     return hashlib.new(algorithm, as_bytes(value), usedforsecurity=False).hexdigest()
 
 
@@ -57,6 +58,7 @@ def github_matches(value: object, shared_secret: object, challenge_hmac: str) ->
     """Whether ``challenge_hmac`` is ``<algorithm>=<HMAC in hexadecimal>``, as GitHub signs."""
     algorithm, _, expected = challenge_hmac.partition("=")
     made = hmac.new(as_bytes(shared_secret), as_bytes(value), algorithm).hexdigest()
+    # As bytes: text that is not ASCII makes ``compare_digest`` raise.
     return hmac.compare_digest(made.encode(), expected.encode())
 
 

@@ -9,6 +9,7 @@ def clean_docstring(text: str) -> str:
     Lines after the first one lose the indentation that they have in common, the whole loses empty
     lines at both ends. ``inspect`` takes longer to load than most functions take.
     """
+    # Tabs first: indentation is counted in columns.
     first, *others = text.expandtabs().split("\n")
     indents = [len(line) - len(line.lstrip()) for line in others if line.strip()]
     if indents:

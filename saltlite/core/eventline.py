@@ -29,6 +29,7 @@ def watch(
     ``listen`` hears those whose tags begin so (``get(timeout_s)``, ``close()``); ``write`` is given
     each without its last line feed, ``None`` only counts them.
     """
+    # A subscription takes a beginning only: what stands before the first wildcard.
     listener = listen(re.split(r"[*?\[]", tagmatch, maxsplit=1)[0])
     left = count
     try:

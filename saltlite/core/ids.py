@@ -22,6 +22,7 @@ UNASKED_JID: Final = "req"
 UNSTORED_JID: Final = "nocache"
 """The jid of a return that is not to be stored. Source: docs/wire.md#_return."""
 
+# For ``fullmatch``: ``$`` would let a line feed pass at the end.
 _MINION_ID = regex(r"[A-Za-z0-9_][A-Za-z0-9._:@+-]*")
 _JID = regex(r"[0-9]{20}(_[0-9]{1,20})?")
 _FUNCTION = regex(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+")

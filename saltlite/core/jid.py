@@ -30,6 +30,7 @@ def new_jid(now: datetime, last: str | None) -> str:
     they never repeat and never go backwards. A ``last`` that is no job id counts for nothing.
     """
     jid = _format_moment(now)
+    # As text: of equal length and all digits they sort as the times do.
     if last is None or jid > last[:20]:
         return jid
     try:
@@ -57,6 +58,7 @@ def latest_stored(now: datetime) -> str:
 
 
 def _format_moment(moment: datetime) -> str:
+    # Not ``%Y``, which gives early years fewer than four digits on some systems.
     return f"{moment.year:04}{moment:%m%d%H%M%S%f}"
 
 

@@ -24,8 +24,10 @@ def clock_of(point: datetime) -> datetime:
 def points_of(local: datetime) -> tuple[datetime, ...]:
     """When the clock shows a time: once, twice in the hour that comes again, else never."""
     first, second = _resolve_fold(local, 0), _resolve_fold(local, 1)
+    # Both folds give the same point, except where the clock changes.
     if first == second:
         return (first,)
+    # Where the clock jumps ahead the folds are the wrong way round.
     return (first, second) if first < second else ()
 
 

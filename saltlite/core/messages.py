@@ -142,6 +142,7 @@ def _other_fields(load: Mapping[str, object], known: frozenset[str]) -> dict[str
 
 
 def _wire_names(cls: type) -> frozenset[str]:
+    # ``return`` is a word of Python, so that its field has an underscore.
     return frozenset(one.name.rstrip("_") for one in fields(cls) if one.name != "extra")
 
 
@@ -175,6 +176,7 @@ class Envelope:
         enc = _take_field(envelope, "enc", as_text)
         if enc not in ("aes", "clear"):
             raise WireError("enc is neither aes nor clear")
+        # Told apart from what is malformed: Salt answers it with a sentence.
         if enc == "clear" and not isinstance(envelope.get("load", {}), dict):
             raise LoadNotAMap("load is not a map")
         return cls(
@@ -235,6 +237,7 @@ class AuthRequest:
         """
         load = as_map(plain, "_auth")
         nonce = _take_field(load, "nonce", as_text)
+        # Only this and the algorithms raise: without them no refusal can be signed.
         if len(nonce) != NONCE_LENGTH or not nonce.isascii():
             raise WireError("nonce is not 32 characters")
         enc_algo = _take_optional(load, "enc_algo", as_text, DEFAULT_ENCRYPTION)
@@ -263,6 +266,7 @@ class AuthRequest:
         }
         if self.autosign_grains:
             load["autosign_grains"] = self.autosign_grains
+        # At first contact there is no key of the master's to encrypt one with.
         if self.token is not None:
             load["token"] = self.token
         load["pub"] = self.pub
@@ -277,6 +281,7 @@ def _minion_id(value: object, what: str) -> str:
 
 def _read_pub(value: object, what: str) -> str:
     text = as_text(value, what)
+    # Before what parses keys sees it.
     if len(text) > PUB_LIMIT or not text.isascii():
         raise WireError(f"{what} is not a public key")
     return text
@@ -287,6 +292,7 @@ def _autosign_grains(value: object, what: str) -> dict[str, Plain]:
     if len(grains) > AUTOSIGN_GRAINS_LIMIT:
         raise WireError(f"{what} has too many grains")
     for name, grain in grains.items():
+        # On the master the name of a grain is that of a file with the values that are let in.
         if "/" in name or "\0" in name or name in ("", ".", ".."):
             raise WireError(f"{what} has a name that is none")
         if not isinstance(grain, (str, int, float, type(None))):
@@ -379,6 +385,7 @@ class Job:
             WireError: a field is missing or of the wrong type.
         """
         load = as_map(plain, "job")
+        # First, since it decides what form ``arg`` has.
         fun = _take_field(load, "fun", _text_or_texts)
         return cls(
             jid=_take_field(load, "jid", _read_jid),
@@ -399,6 +406,7 @@ class Job:
             to=_take_optional(load, "to", _int_or_none, None),
             start_event=_take_optional(load, "start_event", _flag_or_none, None),
             not_after=_take_optional(load, "not_after", _int_or_none, None),
+            # Kept, since functions with ``**kwargs`` are given all fields of the job.
             extra=_other_fields(load, _JOB_FIELDS | cls.FORBIDDEN),
         )
 
@@ -414,6 +422,7 @@ class Job:
         }
         if self.user:
             job["user"] = self.user
+        # Salt leaves the usual one out.
         if self.delimiter != ":":
             job["delimiter"] = self.delimiter
         _add_if_set(job, self, _JOB_OPTIONS)
@@ -449,6 +458,7 @@ def _read_ret(value: object, what: str) -> str:
 def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
     def read(value: object, what: str) -> list[Any]:
         lists = [_read_list(one, what) for one in _read_list(value, what)]
+        # Rights are asked for each function with its own arguments: none may be without a function.
         if len(lists) != len(functions):
             raise WireError(f"{what} does not go with fun")
         return list(lists)
@@ -761,6 +771,7 @@ class MinionEvents:
         load: dict[str, Plain] = {"cmd": "_minion_event", "id": self.id}
         if self.single:
             event = self.events[0]
+            # Read from the wire the data are the whole load; made here they are a part of it.
             whole = event.data if isinstance(event.data, dict) and "tag" in event.data else None
             load.update(whole or {"tag": event.tag, "data": event.data, "pretag": self.pretag})
             return load
@@ -787,6 +798,7 @@ def _read_event(value: object) -> MinionEvent:
 
 def _read_tag(value: object, what: str) -> str:
     tag = as_text(value, what)
+    # On the bus two line feeds end the tag: with one in it a minion could write its own data.
     if not 0 < len(tag) <= TAG_LIMIT or not tag.isprintable():
         raise WireError(f"{what} is not 1 to {TAG_LIMIT} printable characters")
     return tag

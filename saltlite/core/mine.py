@@ -64,6 +64,7 @@ def mine_load(data: Mapping[str, object], *, clear: bool = False) -> dict[str, A
 
 def mine_entry(name: str, written: object) -> MineEntry:
     """One entry, with what is written below its name."""
+    # A map alone is one item of the list: its keys are keywords.
     items = list(written) if isinstance(written, (list, tuple)) else [written or {}]
     fun = name
     arg: list[Any] = []
@@ -73,6 +74,7 @@ def mine_entry(name: str, written: object) -> MineEntry:
         if not isinstance(item, Mapping):
             arg.append(item)
             continue
+        # It may stand in any item; without it the entry's name is the function.
         fun = str(item.get("mine_function", fun))
         acl |= {key: item[key] for key in _ACL if key in item}
         kwarg |= {

@@ -16,6 +16,7 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
+# In the end neither a word nor a colon may follow, so that ``5:00px`` is no time.
 _CLOCK = regex(
     r"\b(?P<hour>\d{1,2})(?:(?::(?P<minute>\d{2}))(?::(?P<second>\d{2}))?\s*(?P<half>[ap]m)?"
     r"|\s*(?P<bare_half>[ap]m))(?![\w:])",
@@ -73,6 +74,7 @@ def read_moment(text: object) -> Moment:
     if not isinstance(text, str):
         raise UnreadableMoment(f"{text!r} is not a time")
     rest = " ".join(text.lower().replace(",", " ").split())
+    # Before the clock time, which the ``t`` between the two would hide.
     rest, day = _take_date(rest)
     rest, clock = _take_clock(rest)
     words = [word for word in rest.split() if word not in ("at", "on")]
@@ -99,6 +101,7 @@ def _take_date(text: str) -> tuple[str, tuple[int | None, int, int] | None]:
         if month_index is not None and re.fullmatch(r"[0-9]{1,2}(st|nd|rd|th)?", words[at + 1]):
             named_year = words[at + 2] if len(words) > at + 2 else ""
             has_year = re.fullmatch(r"[0-9]{4}", named_year) is not None
+            # Cut out by words: what is left may still be a time, or is refused.
             rest = words[:at] + words[at + 2 + has_year :]
             day = int(re.sub(r"\D", "", words[at + 1]))
             return " ".join(rest), (int(named_year) if has_year else None, month_index + 1, day)
@@ -113,6 +116,7 @@ def _take_clock(text: str) -> tuple[str, time | None]:
     if half and not 1 <= hour <= 12:
         raise UnreadableMoment(f"{found[0]!r} is not a time")
     if half:
+        # 12am is midnight, 12pm is noon.
         hour = hour % 12 + (12 if half == "pm" else 0)
     try:
         clock = time(hour, int(found["minute"] or 0), int(found["second"] or 0))

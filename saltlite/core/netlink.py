@@ -23,11 +23,13 @@ _DONE: Final = 3
 _ERROR: Final = 2
 _DUMP_WAS_INTERRUPTED: Final = 0x10
 _REQUEST_DUMP: Final = 0x301
+# As the kernel has them, without padding: length, type, flags, sequence number, port.
 _HEADER: Final = struct.Struct("=IHHII")
 _LINK: Final = struct.Struct("=BxHiII")
 _ADDRESS: Final = struct.Struct("=BBBBI")
 _ATTRIBUTE: Final = struct.Struct("=HH")
 _NUMBER: Final = struct.Struct("=I")
+# The two highest bits of a type are flags: nested, and in network order.
 _TYPE_MASK: Final = 0x3FFF
 
 _LINK_HARDWARE, _LINK_NAME, _LINK_PARENT, _LINK_PARENT_ELSEWHERE = 1, 3, 5, 37
@@ -73,6 +75,7 @@ class Link:
 
 def request(kind: int) -> bytes:
     """A request for all links or all addresses."""
+    # Behind the header a family and its padding; 0 is all families.
     return _HEADER.pack(_HEADER.size + 4, kind, _REQUEST_DUMP, kind, 0) + bytes(4)
 
 
@@ -101,6 +104,7 @@ def links(link_answer: list[bytes], address_answer: list[bytes]) -> list[Link]:
             number = _NUMBER.unpack(parts[_LINK_PARENT])[0]
             parents[index] = (number, _LINK_PARENT_ELSEWHERE in parts)
         found[index] = link
+    # When all are read: a link may come before the one that it is on.
     for index, (number, elsewhere) in parents.items():
         here = None if elsewhere else found.get(number)
         found[index].parent = "NONE" if number == 0 else here.name if here else f"if{number}"
@@ -120,6 +124,7 @@ def _read_address(
     broadcast = parts.get(_ADDRESS_BROADCAST)
     return LinkAddress(
         version=version,
+        # IPv6 has a local address only beside a peer's; else the first field is its own.
         address=_format_ip(parts.get(_ADDRESS_LOCAL) or parts[_ADDRESS_PEER]),
         prefix=prefix,
         scope=_SCOPES.get(scope, str(scope)),
@@ -154,6 +159,7 @@ def _read_messages(datagram: bytes) -> Iterator[tuple[int, bytes]]:
         if flags & _DUMP_WAS_INTERRUPTED:
             raise Interrupted
         yield kind, datagram[at + _HEADER.size : at + length]
+        # By a header at least: a length of 0 would never come to an end.
         at += max(_align(length), _HEADER.size)
 
 

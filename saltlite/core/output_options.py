@@ -55,6 +55,7 @@ class OutputOptions:
         names = {field.name for field in fields(cls)}
         known = {name: value for name, value in source.items() if name in names}
         known.update(more)
+        # In YAML these are a word or a list of words.
         for name in ("state_output_exclude", "state_output_terse"):
             given = known.get(name)
             if isinstance(given, str):

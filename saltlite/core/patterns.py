@@ -65,6 +65,7 @@ class Pattern:
 
     def __init__(self, expression: str, flags: int = 0) -> None:
         self._compiled = re.compile(expression, flags)
+        # Parsed once more: a compiled expression does not show its parts.
         whole = list(parser.parse(expression, flags))
         begun = _without_what_always_fits(whole)
         self._quick_whole = _quick_chars(whole)
@@ -100,6 +101,7 @@ class Pattern:
             raise PatternTooSlow(f"{compiled.pattern!r:.80}: {error}") from error
 
 
+# A rule or target is asked about many minions, one after the other.
 @lru_cache(maxsize=1024)
 def compile_pattern(expression: str, flags: int = 0) -> Pattern:
     """Compile an expression of others.
@@ -107,10 +109,12 @@ def compile_pattern(expression: str, flags: int = 0) -> Pattern:
     Raises:
         TargetError: it is too long, or none.
     """
+    # Before it is parsed, which takes time and memory by its length.
     if len(expression) > MAX_PATTERN_CHARS:
         raise TargetError(f"pattern longer than {MAX_PATTERN_CHARS} characters")
     try:
         return Pattern(expression, flags)
+    # Brackets in brackets, and repeats beyond any number, end in the other two.
     except (re.error, RecursionError, OverflowError) as error:
         raise TargetError(f"not a regular expression: {expression!r:.80}: {error}") from error
 
@@ -222,6 +226,7 @@ def _cost_of_repeat(value: Any, chars: int) -> Cost:
     rounds = min(most, chars + 1)
     if ways <= 1:
         return max(1, rounds - least + 1), min(ENDLESS, (rounds + 1) * steps)
+    # Not computed: the sum would have more digits than there is time.
     if (rounds - 1) * ways.bit_length() > ENDLESS.bit_length():
         return ENDLESS, ENDLESS
     all_ways = min(ENDLESS, sum(ways**count for count in range(rounds + 1)))
@@ -239,10 +244,12 @@ _COSTS: Final[Mapping[Any, Callable[[Any, int], Cost]]] = {
     ops.MAX_REPEAT: _cost_of_repeat,
     ops.MIN_REPEAT: _cost_of_repeat,
     ops.BRANCH: lambda value, chars: _cost_of_branches(value[1], chars),
+    # What a group has matched may be as long as the text.
     ops.GROUPREF: lambda _value, chars: (1, chars + 1),
     ops.GROUPREF_EXISTS: lambda value, chars: _cost_of_branches(filter(None, value[1:]), chars),
     ops.ASSERT: lambda value, chars: _cost_of_atomic(value[1], chars),
     ops.ASSERT_NOT: lambda value, chars: _cost_of_atomic(value[1], chars),
+    # From Python 3.11 on.
     getattr(ops, "ATOMIC_GROUP", None): _cost_of_atomic,
     getattr(ops, "POSSESSIVE_REPEAT", None): _cost_of_possessive,
 }

@@ -106,11 +106,13 @@ class Planner:
         if not dues:
             return None
         wait_s = (min(dues) - self._clock()).total_seconds()
+        # Never 0: a caller that waits for nothing would not let anything else run.
         return min(max(wait_s, 0.001), LONGEST_SLEEP_S)
 
     def run_due(self) -> None:
         """Start what is due now, each once however long ago that was."""
         now = self._clock()
+        # Next times that were computed from the later clock may be hours away.
         if now < self._looked_at:
             log.info("the clock was set back: the schedule starts anew")
             for planned in self.planned.values():
@@ -128,12 +130,14 @@ class Planner:
         assert timing is not None and base is not None  # noqa: S101 - it has been planned
         reason = "" if planned.entry.get("enabled", True) else "disabled"
         if not reason and not planned.at_start:
+            # By the planned time: the splay may carry a run over the end of its range.
             reason = why_not(timing, clock_of(base))
         reason = reason or self._reason_against(name, planned, now)
         if reason:
             self._skip_run(name, planned, timing, reason, now)
         else:
             self._start_job(name, planned.entry)
+        # In step with its last time, unless a whole interval was missed: then from now on.
         every = timing.every
         self._plan_next(planned, now, last=base if every and now - base < every else now)
 
@@ -180,6 +184,7 @@ class Planner:
         has_new_names = whens != self.whens
         self.pillar = dict(schedule) if isinstance(schedule, Mapping) else {}
         self.whens = whens
+        # Any entry may use a name, and is the same entry as before.
         if has_new_names:
             self.planned.clear()
         self.plan()
@@ -212,6 +217,7 @@ class Planner:
         self._refuse_internal()
         settings = self.settings()
         skip, splay = settings.get("skip_during_range"), settings.get("splay")
+        # They stand in no entry, so that no entry looks changed.
         if (skip, splay) != (self._skip_during, self._splay):
             self._skip_during, self._splay = skip, splay
             self.planned.clear()
@@ -231,6 +237,7 @@ class Planner:
     def _plan_entry(self, name: str, entry: dict[str, Any], now: datetime) -> Planned:
         try:
             timing = self.timing(name, entry)
+        # Entered without a time, so that it is complained of once and not at each look.
         except BadSchedule as error:
             log.error("%s", error)
             return Planned(entry, None)
@@ -249,6 +256,7 @@ class Planner:
             BadSchedule: it cannot be understood.
         """
         skip = entry.get("skip_during_range", self._skip_during)
+        # ``True`` is the range of all, ``False`` none.
         if isinstance(skip, bool):
             skip = self._skip_during if skip else None
         splay = entry.get("splay", self._splay)
@@ -261,6 +269,7 @@ class Planner:
         if planned.base is not None:
             least, most = planned.timing.splay
             splay = timedelta(seconds=least + self._random() * (most - least))
+            # Over a change of the clock the sum would keep the offset of before.
             planned.due = (planned.base + splay).astimezone()
         planned.at_start = last is None and planned.timing.run_on_start and planned.base == now
 

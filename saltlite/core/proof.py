@@ -24,6 +24,7 @@ def prove(key: str, tag: str, data: Mapping[str, object], now_s: float) -> dict[
 
 def is_proven(key: str, tag: str, data: Mapping[str, object], now_s: float) -> bool:
     """Whether the data carry the proof, or the key itself as Salt's own runner sends it."""
+    # Anybody could compute a proof with the empty key.
     if not key:
         return False
     given = data.get("key")
@@ -32,8 +33,10 @@ def is_proven(key: str, tag: str, data: Mapping[str, object], now_s: float) -> b
     proof, time = data.get(FIELD), data.get(TIME)
     if not isinstance(proof, str) or not isinstance(time, (int, float)):
         return False
+    # In this form NaN is refused as well.
     if not abs(now_s - time) <= LIFE_S:
         return False
+    # ``_stamp`` is put in by the bus, after the proof was made.
     timed = {name: value for name, value in data.items() if name not in (FIELD, "_stamp")}
     try:
         wanted = _compute_digest(key, tag, timed)

@@ -88,6 +88,7 @@ def stamp_metadata(metadata: Mapping[str, object], now: datetime) -> dict[str, A
         **metadata,
         "_TOS": f"{now:%z}",
         "_TS": now.ctime(),
+        # With the month at its end, as Salt writes it.
         "_TT": f"{now:%Y %B %d %a %H %m}",
     }
 
@@ -139,6 +140,7 @@ def next_fire(timing: Timing, now: datetime, last: datetime | None) -> datetime 
     fixed = [point_of(each) for each in (timing.once, *timing.explicit) if each is not None]
     found += [point for point in fixed if point > now]
     if timing.cron is not None:
+        # Every hour means both hours of autumn that have one name; a certain hour only the first.
         search = first_after_each if timing.cron.is_hourly else first_after
         found.append(search(now, timing.cron.after))
     if timing.every is not None:
@@ -160,11 +162,13 @@ def _next_interval(
 ) -> datetime:
     if last is None:
         return now if at_once else now + every
+    # Once for all that was missed; one interval at most after the clock was set back.
     return min(max(last + every, now), now + every)
 
 
 def why_not(timing: Timing, at: datetime) -> str:
     """Salt's word for why a job that is due at a time on the clock is not to be run, else empty."""
+    # Times to skip are written without fractions.
     if at.replace(microsecond=0) in timing.skipped:
         return "skip_explicit"
     if timing.range is not None and not timing.range.has(at):
@@ -181,6 +185,7 @@ def skip_ends(timing: Timing, at: datetime) -> datetime | None:
     if timing.skip_during is None or not timing.run_after_skip:
         return None
     end = timing.skip_during.end.after(at)
+    # The end itself is still in the range.
     return None if end is None else end + timedelta(seconds=1)
 
 
@@ -210,6 +215,7 @@ def timing_of(name: str, entry: Mapping[str, object], whens: Mapping[str, object
         raise BadSchedule(
             f"Date string could not be parsed: {error}. Ignoring job {name}."
         ) from None
+    # Entries come out of pillar and files: a value may be of any kind.
     except (TypeError, ValueError, KeyError, OverflowError) as error:
         raise BadSchedule(f"schedule job {name}: {error}. Ignoring.") from None
 
@@ -238,6 +244,7 @@ def _read_interval(entry: Mapping[str, object], intervals: Sequence[str]) -> tim
     if not intervals:
         return None
     seconds = sum(_read_number(entry[option]) * INTERVALS[option] for option in intervals)
+    # NaN, which YAML can say, fails this too.
     if not 0 < seconds <= LONGEST_S:
         raise ValueError("the interval must be more than 0 seconds and at most a hundred years")
     return timedelta(seconds=max(seconds, SHORTEST_S))
@@ -262,6 +269,7 @@ def _read_named_moment(text: object, whens: Mapping[str, object]) -> Moment:
 
 def _read_once(entry: Mapping[str, Any]) -> datetime | None:
     once = entry.get("once")
+    # YAML reads such a text as a time by itself.
     if once is None or isinstance(once, datetime):
         return once
     return datetime.strptime(str(once), entry.get("once_fmt") or TIME_FORMAT)  # noqa: DTZ007 - local

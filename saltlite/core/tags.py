@@ -93,6 +93,7 @@ def minion_refresh(minion_id: str) -> str:
 
 def parse_job(tag: str) -> JobTag | None:
     """The parts of a job's tag; ``None`` for any other tag."""
+    # What a minion has chosen stays in one piece and cannot move the other parts.
     parts = tag.split("/", 4)
     if len(parts) < 4 or parts[0] != "salt" or parts[1] != "job":
         return None

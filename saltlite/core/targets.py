@@ -90,6 +90,7 @@ def matches(
     Raises:
         TargetError: the target is not well formed; nobody is meant.
     """
+    # A minion knows itself: what it does not have is not there, and not unknown.
     known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
     return _compile_cached(target, nodegroups).matcher(known) is True
 
@@ -121,6 +122,7 @@ def find_expected(
             minions.add(facts.id)
         elif answer is None:
             unsure.add(facts.id)
+    # A word that was taken for an id is no mistake if there is such a minion.
     problem = "" if minions or unsure else compiled.doubt
     return Expected(minions, list(unknown), unsure, problem)
 
@@ -132,6 +134,7 @@ def _is_presumed(matcher: Matcher, facts: MinionFacts) -> bool:
     try:
         return matcher(MinionFacts(facts.id, grains, pillar)) is not False
     except FactsUnread:
+        # A cache that cannot be read is as good as none.
         return matcher(MinionFacts(facts.id, NO_FACTS, NO_FACTS)) is not False
 
 
@@ -163,6 +166,7 @@ def compare_whole(target: Target, *, nodegroups: Mapping[str, object] = NO_GROUP
     With patterns one finds out the pillar of minions letter by letter.
     """
     kind = _EXACT_KINDS.get(target.tgt_type, target.tgt_type)
+    # Only where it matters: no minion of Salt knows the other kind.
     if kind == "compound_pillar_exact" and not _has_pillar_term(target, nodegroups):
         return target
     return Target(target.tgt, kind, target.delimiter)
@@ -212,6 +216,7 @@ def takes_long(
     return steps > QUICK_STEPS or steps * minions > MOMENT_STEPS
 
 
+# A fifth of a second, by what QUICK_STEPS are.
 MOMENT_STEPS = 20_000_000
 
 
@@ -283,6 +288,7 @@ def _compile_cached(target: Target, nodegroups: Mapping[str, object]) -> _Compil
     A top file's targets are asked about each minion anew.
     """
     tgt = target.tgt
+    # Nodegroups are not part of the key, and may change with the configuration.
     if not isinstance(tgt, str) or len(tgt) > _REMEMBERED_CHARS or "N@" in tgt:
         return _compile_target(target, nodegroups)
     if target.tgt_type == "nodegroup":
@@ -295,6 +301,7 @@ def _compile_without_groups(target: Target) -> _Compiled:
     return _compile_target(target, NO_GROUPS)
 
 
+# Longer ones are mostly lists that programs make, each for one use.
 _REMEMBERED_CHARS = 1000
 
 
@@ -402,6 +409,7 @@ def _match_ipcidr(tgt: str, delimiter: str = "") -> Matcher:
             return False
 
     def decide(facts: MinionFacts) -> Answer:
+        # Salt expects minions whose addresses it does not know, so they are not taken to have none.
         if facts.grains is None or facts.grains is NO_FACTS:
             return None
         addresses = facts.grains.get(grain)
@@ -409,6 +417,7 @@ def _match_ipcidr(tgt: str, delimiter: str = "") -> Matcher:
             addresses = [addresses]
         if not isinstance(addresses, list | tuple):
             return False
+        # A single address is only looked up, an address in a network has to be read.
         return tgt in addresses if plain else any(map(inside, addresses))
 
     return decide
@@ -533,6 +542,7 @@ class _Search:
         """Whether the parts from ``start`` are a key in ``data`` and a pattern for its value."""
         for end in range(self._count - 1, start, -1):
             value = _value_at(data, self._parts[start:end])
+            # An empty map is as good as none: a shorter key may still fit.
             if value is not _MISSING and value != {} and self._in_value(value, end):
                 return True
         return False
@@ -614,6 +624,7 @@ def _is_index(key: str) -> bool:
 
 # --- compound expressions ------------------------------------------------------------------------
 
+# A character before the ``@`` is the delimiter; only kinds with nested keys have one.
 _TERM = regex(r"(?:(?P<letter>[GPIJ])(?P<delimiter>[^@])?|(?P<plain>[ELSNRD]))@(?P<pattern>.+)")
 
 _OTHER_LETTER = regex(r"[A-Z]@.")
@@ -695,6 +706,7 @@ class _CompoundParser:
         Raises:
             TargetError: something is missing.
         """
+        # Salt's master forgives this; its minions do not.
         while lenient and "(" in self._operators:
             self.feed(")")
         if self._last not in ("term", ")") or "(" in self._operators:
@@ -734,9 +746,11 @@ class _CompoundParser:
         letter = match["letter"] or match["plain"]
         if letter == "L":
             ids = _parse_ids(pattern)
+            # Of ids that are excluded none is missing.
             if self._last != "not":
                 self.listed.extend(ids)
             return _one_of(ids)
+        # Letters of Salt's: as an id the term would mean nobody, without a word.
         if letter not in self._letters:
             raise TargetError(f"{letter}@ is not supported")
         return self._letters[letter](pattern, match["delimiter"] or ":")
@@ -783,6 +797,7 @@ def _expand_nodegroups(
         more = [word]
         if word.startswith("N@") and len(word) > 2:
             more = _group_words(word[2:], nodegroups, inside)
+        # Groups of groups may double at each level.
         count += len(more)
         if count > MAX_WORDS:
             raise TargetError(f"more than {MAX_WORDS} words once nodegroups are expanded")
