@@ -241,8 +241,8 @@ class Session:
         self._said.clear()
         # The same keys again: what did not open was not for want of keys, so asking would not help.
         self._fruitless = 0 if event.new_keys else self._fruitless + 1
-        # At once after new keys; then 1, 3, 7 s and so on, a minute at the most.
-        self._ask_again_s = now_s + min(PATIENT_CAP_S, 2.0**self._fruitless - 1)
+        # At once after new keys; then 1, 3, 7 s, up to a minute. Bounded: 2.0 ** 1024 raises.
+        self._ask_again_s = now_s + min(PATIENT_CAP_S, 2.0 ** min(self._fruitless, 10) - 1)
         # The subscription stays: while a new one is made a job could be missed.
         if self._connected:
             return [Say(logging.INFO, f"Authenticated again with master {self.master}")]

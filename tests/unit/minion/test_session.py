@@ -143,6 +143,15 @@ def test_junk_on_the_publish_port_makes_asking_rarer() -> None:
     assert play(subject, Undecryptable(), now_s=3) == []
 
 
+def test_junk_without_end_leaves_a_minute_between_two_questions() -> None:
+    subject = session()
+    play(subject, Started(), Accepted())
+    for minute in range(1, 1100):
+        assert play(subject, Undecryptable(), now_s=minute * 60) == [Authenticate()]
+        play(subject, Accepted(new_keys=False), now_s=minute * 60)
+    assert play(subject, Undecryptable(), now_s=minute * 60 + 59) == []
+
+
 def test_a_real_rotation_makes_it_prompt_again() -> None:
     subject = session()
     play(subject, Started(), Accepted(), Undecryptable(), Accepted(new_keys=False))
