@@ -19,6 +19,7 @@ from typing import Any
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
+from saltlite.core.numbers import is_digits
 from saltlite.disk import child, flush_dir, make_dir, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
@@ -139,7 +140,7 @@ class Spool:
             log.warning("%s", error)
 
     def names(self) -> list[str]:
-        """All returns that are kept, oldest job first; half-written files are swept."""
+        """All returns that are kept, oldest job first; what was left half written is swept."""
         found = set(self._memory)
         try:
             on_disk = os.listdir(self._path)
@@ -148,7 +149,7 @@ class Spool:
         for name in on_disk:
             if valid_jid(name):
                 found.add(name)
-            elif name.endswith(".tmp"):
+            elif name.endswith(".tmp") and _is_abandoned(name):
                 self.remove(name)
         return sorted(found)
 
@@ -161,6 +162,13 @@ class Spool:
             os.replace(child(self._path, name), child(self._path, f".corrupt-{name}"))
         except OSError:
             self._memory.pop(name, None)
+
+
+def _is_abandoned(temporary: str) -> bool:
+    """Whether the writer of a temporary file has gone; its id stands before the ending."""
+    # A job of an earlier loop may be writing its return now, and has nobody else to give it to.
+    writer = temporary.removesuffix(".tmp").rpartition(".")[2]
+    return not (is_digits(writer) and Path("/proc", writer).exists())
 
 
 def _flush_file(path: Path) -> None:

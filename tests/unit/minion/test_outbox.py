@@ -15,6 +15,8 @@ from saltlite.minion.outbox import MEMORY_LIMIT_BYTES, Outbox, Parcel, Spool
 
 JID = "20240102030405000678"
 OTHER = "20240102030405000679"
+NO_PROCESS = 2**22 + 1
+"""More than any process id. Source: proc(5), ``pid_max``."""
 LOAD = {"cmd": "_return", "jid": JID, "return": {"b": b"\xff", "t": "ü"}}
 
 
@@ -60,9 +62,16 @@ def test_a_corrupt_file_is_put_aside_and_said(
 
 def test_strangers_in_the_directory_are_left_alone_and_halves_are_swept(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("x")
-    (tmp_path / f".{JID}.4711.tmp").write_text("half")
+    (tmp_path / f".{JID}.{NO_PROCESS}.tmp").write_text("half")
     assert Spool(tmp_path).names() == []
     assert os.listdir(tmp_path) == ["README"]
+
+
+def test_a_half_is_left_to_a_job_that_is_writing_it(tmp_path: Path) -> None:
+    half = tmp_path / f".{JID}.{os.getpid()}.tmp"
+    half.write_text("half")
+    assert Spool(tmp_path).names() == []
+    assert half.exists()
 
 
 def failing(number: int, real: Callable[..., Any], error: int) -> Callable[..., Any]:
