@@ -376,6 +376,9 @@ class SqliteJobStore:
                 row = db.execute(
                     "SELECT ret FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
                 ).fetchone()
+                # The cleaner may have come since the ids were read.
+                if row is None:
+                    continue
                 if found and size_bytes + len(row[0]) > most_bytes:
                     break
                 size_bytes += len(row[0])

@@ -429,6 +429,29 @@ def test_a_return_of_a_job_that_was_cleaned_meanwhile_leaves_no_row(
     assert rows(tmp_path, "SELECT jid FROM returns") == [(jid(2),)]
 
 
+class CleanedMeanwhile(set[str]):
+    """Names that a caller has; while the second one is looked for, the cleaner comes."""
+
+    def __init__(self, store: SqliteJobStore, before_jid: str) -> None:
+        self._store, self._before_jid, self._looks = store, before_jid, 0
+
+    def __contains__(self, minion_id: object) -> bool:
+        self._looks += 1
+        if self._looks == 2:
+            self._store.clean(self._before_jid)
+        return super().__contains__(minion_id)
+
+
+def test_returns_of_a_job_that_is_cleaned_while_they_are_read(
+    store: SqliteJobStore, tmp_path: Path
+) -> None:
+    store.new_job(jid(1), LOAD, ["a", "b"])
+    store.add_returns([(jid(1), one, {"return": one}) for one in ("a", "b")])
+    had = CleanedMeanwhile(SqliteJobStore(tmp_path), jid(2))
+    found, _size_bytes = store.returns_except(jid(1), had, 1_000_000)
+    assert found == {"a": {"return": "a"}}
+
+
 def test_a_corrupt_file_keeps_its_log(tmp_path: Path) -> None:
     store, other = SqliteJobStore(tmp_path), SqliteJobStore(tmp_path)
     store.new_job(jid(1), LOAD, ["a"])
