@@ -47,7 +47,7 @@ class Engine:
         # After ready(): the master is not ready before all its children are.
         self._wait_for_bus()
         with self._open_context(self._config, self._entry.name) as ctx:
-            code = run_engine(self._entry, ctx, life.restarts - 1)
+            code = run_engine(self._entry, ctx, life.restarts)
         raise SystemExit(code)
 
     def _wait_for_bus(self) -> None:
