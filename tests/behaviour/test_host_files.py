@@ -33,7 +33,11 @@ def test_as_real_salt_does(kind, tmp_path):
     recorded = json.loads((DATA / kind / "calls.json").read_text())
     programs = PROGRAMS / kind
     found = isolated.answers(
-        [call for call, _ in recorded], DATA / kind / "etc", tmp_path, programs=programs
+        [call for call, _ in recorded],
+        DATA / kind / "etc",
+        tmp_path,
+        programs=programs,
+        mapped=True,
     )
     wrong = [
         (call, expected, answer)

@@ -28,7 +28,7 @@ mount -t tmpfs none "$1"
 """
     + COVER_HOMES
     + """
-cp -a /etc "$1/etc"
+copy_etc "$1"
 rm -rf "$1/etc/fakecron" "$1/etc/fakesysctl" "$1/etc/network" "$1/etc/default/networking"
 mkdir -p "$1/home" "$1/mail" "$1/lib/$(uname -r)/kernel"
 mkdir -p "$1/etc/modules-load.d"
@@ -77,12 +77,17 @@ exec "$@"
 
 
 def in_namespace(
-    program: list[str], requests: list[Any], work: Path, *, timeout_s: float = 600
+    program: list[str],
+    requests: list[Any],
+    work: Path,
+    *,
+    timeout_s: float = 600,
+    mapped: bool = False,
 ) -> list[Any]:
-    """What ``program`` answers, one JSON line for each request."""
+    """What ``program`` answers, one JSON line for each request; ``mapped`` as for ``unshare``."""
     work.mkdir(exist_ok=True)
     done = subprocess.run(
-        [*unshare(), "--uts", "sh", "-c", SETUP, "sh", str(work), *program],
+        [*unshare(mapped=mapped), "--uts", "sh", "-c", SETUP, "sh", str(work), *program],
         env={
             **os.environ,
             "PATH": f"{PROGRAMS / 'states'}:{os.environ['PATH']}",
@@ -98,9 +103,10 @@ def in_namespace(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def ours(requests: list[Any], tmp_path: Path) -> list[Any]:
+def ours(requests: list[Any], tmp_path: Path, *, mapped: bool = False) -> list[Any]:
     """What our states answer."""
-    return in_namespace([sys.executable, __file__], requests, tmp_path / "namespace")
+    program = [sys.executable, __file__]
+    return in_namespace(program, requests, tmp_path / "namespace", mapped=mapped)
 
 
 def mode_of(path: str) -> str | None:

@@ -60,7 +60,7 @@ def test_a_name_has_its_addresses_without_a_network(
     need("ip")
     tmp_path.joinpath("hosts").write_text(HOSTS[hosts])
     tmp_path.joinpath("minion").write_text(f"root_dir: {tmp_path}\nid: m1\n")
-    argv = [*unshare(), "-u", "sh", "-c", IN_NAMESPACE, "sh", str(tmp_path), link]
+    argv = [*unshare(mapped=True), "-u", "sh", "-c", IN_NAMESPACE, "sh", str(tmp_path), link]
     done = subprocess.run(
         [*argv, sys.executable, PROGRAM], capture_output=True, text=True, check=True
     )
