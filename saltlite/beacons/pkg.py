@@ -34,10 +34,10 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
         return []
     ctx.kept[STAMPS] = stamps
     if config.get("refresh", False):
-        manager.refresh({})
+        manager.refresh(pkg.NO_OPTIONS)
     names = [str(name) for name in config["pkgs"]]
     installed = manager.list_installed()
-    available = manager.available(names, {})
+    available = manager.available(names, pkg.NO_OPTIONS)
     known: dict[str, str] = ctx.kept.setdefault(KNOWN, {})
     found = []
     for name in names:

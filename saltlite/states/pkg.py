@@ -17,6 +17,7 @@ from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.pkg import features
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.states._pkg.again import Again
 from saltlite.states._pkg.downloads import Downloaded
 from saltlite.states._pkg.gone import Gone
@@ -115,7 +116,7 @@ def _find_lacking(
     if verify and not _has_function(ctx, "verify"):
         return _refuse_with("pkg.verify not implemented")
     try:
-        lacking = features.lacking(ctx, given)
+        lacking = features.lacking(ctx, PackageOptions.of(given))
     except FunctionUnavailable:  # a user's own module, on a system that we do not know
         lacking = ""
     return _refuse_with(lacking) if lacking else None

@@ -15,6 +15,7 @@ from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.pkg import Configuring, ini_repos, provider
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import SourceOptions
 from saltlite.providers.pkg.shortcuts import UBUNTU, is_short, shortcut
 
 _MIND = (
@@ -74,11 +75,12 @@ class PackageSource(Resource[RepoStatus]):
     def _of_apt(self, ctx: MinionContext) -> RepoStatus:
         from saltlite.providers.pkg.apt_repos import plan_repo
 
-        there, wanted = plan_repo(ctx, self.name, self.options)
+        asked = SourceOptions.of(self.options)
+        there, wanted = plan_repo(ctx, self.name, asked)
         return RepoStatus(
             _show_source(there),
             _show_source(wanted),
-            lacking=_lacking_keys(ctx, self.name, self.options),
+            lacking=_lacking_keys(ctx, self.name, asked),
         )
 
     def _of_others(self, ctx: MinionContext) -> RepoStatus:
@@ -245,13 +247,13 @@ def _shares_component(source: Mapping[str, Any], line: str) -> bool:
     return not components or bool(components & set(source.get("comps", ())))
 
 
-def _lacking_keys(ctx: MinionContext, line: str, options: Mapping[str, object]) -> str:
+def _lacking_keys(ctx: MinionContext, line: str, options: SourceOptions) -> str:
     """What is missing to trust the keys that come with a source of apt."""
     from saltlite.providers.pkg.apt_keys import ring_of
 
-    if not any(options.get(name) for name in ("keyid", "key_url", "key_text")):
+    if not (options.keyid or options.key_url or options.key_text):
         return ""
-    if options.get("keyid") and not options.get("keyserver"):
+    if options.keyid and not options.keyserver:
         return "both keyserver and keyid options required."
     try:
         ring_of(ctx, line, options)

@@ -9,9 +9,10 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable
 from saltlite.modules.pkg._backend import able, one_or_all, order
-from saltlite.providers.pkg import Comparing, Describing, Packages, provider
+from saltlite.providers.pkg import NO_OPTIONS, Comparing, Describing, Packages, provider
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import join_versions, truth
+from saltlite.providers.pkg.options import PackageOptions
 
 
 def list_pkgs(
@@ -72,10 +73,10 @@ def latest_version(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
     if not args:
         return ""
     names = [str(name) for name in args]
-    back_end = provider(ctx)
+    back_end, options = provider(ctx), PackageOptions.of(kwargs)
     if truth(kwargs.get("refresh", True)):
-        back_end.refresh(own_keywords(kwargs))
-    available = back_end.available(names, own_keywords(kwargs))
+        back_end.refresh(options)
+    available = back_end.available(names, options)
     if not truth(kwargs.get("show_installed", False)):
         there = back_end.list_installed()
         available = {
@@ -117,8 +118,8 @@ def list_upgrades(
     """
     back_end = provider(ctx)
     if truth(refresh):
-        back_end.refresh(own_keywords(kwargs))
-    return back_end.upgrades(own_keywords(kwargs) | {"dist_upgrade": dist_upgrade})
+        back_end.refresh(PackageOptions.of(kwargs))
+    return back_end.upgrades(PackageOptions.of(kwargs | {"dist_upgrade": dist_upgrade}))
 
 
 def refresh_db(
@@ -133,8 +134,8 @@ def refresh_db(
 
         salt '*' pkg.refresh_db
     """
-    options = own_keywords(kwargs) | {"cache_valid_time": cache_valid_time, "failhard": failhard}
-    return provider(ctx).refresh(options)
+    options = kwargs | {"cache_valid_time": cache_valid_time, "failhard": failhard}
+    return provider(ctx).refresh(PackageOptions.of(options))
 
 
 def list_repo_pkgs(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
@@ -145,7 +146,7 @@ def list_repo_pkgs(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, A
         salt '*' pkg.list_repo_pkgs bash
         salt '*' pkg.list_repo_pkgs 'python3-*'
     """
-    return dict(provider(ctx).list_offered([str(name) for name in args], own_keywords(kwargs)))
+    return dict(provider(ctx).list_offered([str(name) for name in args], PackageOptions.of(kwargs)))
 
 
 def info_installed(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def show(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
     """
     back_end = provider(ctx)
     if truth(kwargs.get("refresh", False)):
-        back_end.refresh({})
+        back_end.refresh(NO_OPTIONS)
     if not isinstance(back_end, Describing):
         raise FunctionUnavailable("pkg.show")
     fields = asked.words(kwargs.get("filter"))

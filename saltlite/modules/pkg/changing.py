@@ -30,6 +30,7 @@ from saltlite.providers.pkg import (
 )
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import join_versions, truth
+from saltlite.providers.pkg.options import PackageOptions
 
 
 def install(
@@ -62,14 +63,9 @@ def install(
         salt '*' pkg.install pkgs='["foo", {"bar": ">=1.2"}]'
     """
     back_end = provider(ctx)
-    options = {
-        **own_keywords(kwargs),
-        "fromrepo": fromrepo,
-        "skip_verify": skip_verify,
-        "reinstall": reinstall,
-        "downloadonly": downloadonly,
-        "ignore_epoch": ignore_epoch,
-    }
+    chosen = {"fromrepo": fromrepo, "skip_verify": skip_verify}
+    chosen |= {"reinstall": reinstall, "downloadonly": downloadonly, "ignore_epoch": ignore_epoch}
+    options = PackageOptions.of({**kwargs, **chosen})
     lacking = features.lacking(ctx, options)
     if lacking:
         raise FunctionError(lacking)
@@ -79,7 +75,7 @@ def install(
         questions.set_file(ctx, str(debconf))
     if truth(refresh):
         back_end.refresh(options)
-    if options.get("advisory_ids"):
+    if options.advisory_ids:
         return _install_patches(ctx, back_end, options)
     wanted, errors = _choose_targets(ctx, back_end, name, pkgs, sources, options)
     before, files = back_end.list_installed(), _choose_files(ctx, options)
@@ -94,17 +90,17 @@ def install(
     return unless_failed(trouble(back_end, "installing"), changed, errors)
 
 
-def _choose_files(ctx: MinionContext, options: Mapping[str, object]) -> dict[str, Any]:
+def _choose_files(ctx: MinionContext, options: PackageOptions) -> dict[str, Any]:
     """The package files in the cache, if they are all that is asked for and count as changes."""
-    counts = truth(options.get("downloadonly")) and package_files.tells_files(ctx)
+    counts = options.downloadonly and package_files.tells_files(ctx)
     return package_files.list_downloaded(ctx) if counts else {}
 
 
 def _install_patches(
-    ctx: MinionContext, back_end: Packages, options: Mapping[str, object]
+    ctx: MinionContext, back_end: Packages, options: PackageOptions
 ) -> dict[str, Any]:
     """Patches instead of packages: those of ``advisory_ids``."""
-    ids = asked.words(options["advisory_ids"])
+    ids = options.advisory_ids
     known = patches.patches(ctx, "list_patches")
     patches.check(known.list_patches(), ids)
     before, files = back_end.list_installed(), _choose_files(ctx, options)
@@ -116,23 +112,24 @@ def _install_patches(
 
 @contextlib.contextmanager
 def _let_go(
-    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, object]
+    back_end: Packages, wanted: Sequence[PackageRequest], options: PackageOptions
 ) -> Iterator[None]:
     """Packages that are held and named all the same are not held meanwhile.
 
     apt would refuse otherwise; elsewhere it has to be asked for (``update_holds``).
     """
-    lets_go = truth(options.get("update_holds", keeps_configuration(back_end)))
+    chosen = options.update_holds
+    lets_go = keeps_configuration(back_end) if chosen is None else chosen
     held = set(back_end.list_held()) if lets_go and isinstance(back_end, Holding) else set()
     names = [each.name for each in wanted if each.name in held]
     if not names or not isinstance(back_end, Holding):
         yield
         return
-    back_end.unhold(names, {})
+    back_end.unhold(names)
     try:
         yield
     finally:
-        back_end.hold(names, {})
+        back_end.hold(names)
 
 
 def _list_reinstalled(
@@ -150,10 +147,10 @@ def _list_reinstalled(
 
 
 def _hold_too(
-    back_end: Packages, wanted: Sequence[PackageRequest], options: Mapping[str, object]
+    back_end: Packages, wanted: Sequence[PackageRequest], options: PackageOptions
 ) -> None:
-    if truth(options.get("hold")) and isinstance(back_end, Holding):
-        back_end.hold([each.name for each in wanted], {})
+    if options.hold and isinstance(back_end, Holding):
+        back_end.hold([each.name for each in wanted])
 
 
 def _choose_targets(
@@ -162,7 +159,7 @@ def _choose_targets(
     name: str | None,
     pkgs: object,
     sources: object,
-    options: Mapping[str, object],
+    options: PackageOptions,
 ) -> tuple[list[PackageRequest], list[str]]:
     """What is to be installed, and complaints about conditions that nothing satisfies."""
     if pkgs and sources:
@@ -173,8 +170,8 @@ def _choose_targets(
             PackageRequest(each, file=local_file(ctx, path)) for each, path in files.items()
         ], []
     packages = asked.packages_of(pkgs) if pkgs else asked.packages_of(name)
-    if len(packages) == 1 and not pkgs and options.get("version"):
-        packages = dict.fromkeys(packages, str(options["version"]))
+    if len(packages) == 1 and not pkgs and options.version:
+        packages = dict.fromkeys(packages, str(options.version))
     wanted: list[PackageRequest] = []
     errors: list[str] = []
     for each, condition in packages.items():
@@ -187,14 +184,14 @@ def _resolve_version(
     back_end: Packages,
     name: str,
     version: str | None,
-    options: Mapping[str, object],
+    options: PackageOptions,
     errors: list[str],
 ) -> PackageRequest | None:
     if version is None or version == "latest" or not asked.is_condition(version):
         return PackageRequest(name, None if version == "latest" else version)
     offered = back_end.list_offered([name], options).get(name, [])
     there = back_end.list_installed().get(name, [])
-    compare = _compare_with(back_end)
+    compare = _compare_with(back_end, ignore_epoch=options.ignore_epoch)
     chosen = asked.satisfying(version, there, compare) or asked.satisfying(
         version, offered, compare
     )
@@ -205,8 +202,13 @@ def _resolve_version(
     return None if chosen in there else PackageRequest(name, chosen)
 
 
-def _compare_with(back_end: Packages) -> asked.Compare:
-    return lambda first, second: order(back_end, first, second)
+def _compare_with(back_end: Packages, *, ignore_epoch: bool) -> asked.Compare:
+    def compare(first: str, second: str) -> int | None:
+        if ignore_epoch:
+            first, second = first.split(":", 1)[-1], second.split(":", 1)[-1]
+        return order(back_end, first, second)
+
+    return compare
 
 
 def remove(
@@ -254,7 +256,7 @@ def _remove_packages(
     wanted = [PackageRequest(each) for each in names if each in there]
     if not wanted:
         return {}
-    errors = back_end.change(Change(action, wanted, own_keywords(options), before))
+    errors = back_end.change(Change(action, wanted, PackageOptions.of(options), before))
     return unless_failed(trouble(back_end, "removing"), changes_since(back_end, before), errors)
 
 
@@ -269,7 +271,7 @@ def upgrade(
         salt '*' pkg.upgrade dist_upgrade=True
     """
     back_end = provider(ctx)
-    options = {"dist_upgrade": dist_upgrade, **own_keywords(kwargs)}
+    options = PackageOptions.of({"dist_upgrade": dist_upgrade, **kwargs})
     if truth(refresh):
         back_end.refresh(options)
     before = back_end.list_installed()
@@ -295,7 +297,7 @@ def autoremove(ctx: MinionContext, list_only: bool = False, purge: bool = False)
     if truth(list_only):
         return back_end.list_unneeded()
     before = back_end.list_installed()
-    errors = back_end.change(Change("autoremove", (), {"purge": purge}, before))
+    errors = back_end.change(Change("autoremove", (), PackageOptions(purge=truth(purge)), before))
     return unless_failed(trouble(back_end, "removing"), changes_since(back_end, before), errors)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from saltlite.context import MinionContext
-from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file, refuse_root
 from saltlite.providers.pkg import Holding, provider
@@ -37,7 +36,7 @@ def hold(
         salt '*' pkg.hold pkgs='["foo", "bar"]'
     """
     names = _choose_packages(name, pkgs, sources)
-    return able(ctx, Holding, "hold").hold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
+    return able(ctx, Holding, "hold").hold(names)  # type: ignore[type-abstract]
 
 
 def unhold(
@@ -54,7 +53,7 @@ def unhold(
         salt '*' pkg.unhold nginx
     """
     names = _choose_packages(name, pkgs, sources)
-    return able(ctx, Holding, "unhold").unhold(names, own_keywords(kwargs))  # type: ignore[type-abstract]
+    return able(ctx, Holding, "unhold").unhold(names)  # type: ignore[type-abstract]
 
 
 def list_holds(ctx: MinionContext, pattern: str = "", full: bool = True) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules.pkg._backend import refuse_root
-from saltlite.providers.pkg import patches, provider
+from saltlite.providers.pkg import NO_OPTIONS, patches, provider
 from saltlite.providers.pkg.names import truth
 
 
@@ -24,7 +24,7 @@ def list_patches(
     refuse_root(root)
     known = patches.patches(ctx, "list_patches")
     if truth(refresh):
-        provider(ctx).refresh({})
+        provider(ctx).refresh(NO_OPTIONS)
     return known.list_patches()
 
 

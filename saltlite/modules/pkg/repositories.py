@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file
-from saltlite.providers.pkg import Configuring, Repositories, provider
-from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg import NO_OPTIONS, Configuring, Repositories, provider
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import SourceOptions
 from saltlite.providers.pkg.shortcuts import shortcut
 
 
@@ -59,40 +59,39 @@ def mod_repo(
     """  # noqa: E501 - the command is one line
     back_end = able(ctx, Configuring, "mod_repo")  # type: ignore[type-abstract]
     options = own_keywords(kwargs)
+    asked = SourceOptions.of({**options, "aptkey": aptkey})
     short = shortcut(ctx, str(repo))
     if short is not None:
-        made = {str(repo): short.make(options)}
-        if truth(options.get("refresh", True)):
-            provider(ctx).refresh({})
+        made = {str(repo): short.make(asked)}
+        if asked.refresh:
+            provider(ctx).refresh(NO_OPTIONS)
         return made
-    _keys_of_repo(ctx, str(repo), options, saltenv, truth(aptkey))
+    _keys_of_repo(ctx, str(repo), asked, saltenv)
     return back_end.mod_repo(str(repo), options)
 
 
-def _keys_of_repo(
-    ctx: MinionContext, repo: str, options: Mapping[str, object], saltenv: str, aptkey: bool
-) -> None:
+def _keys_of_repo(ctx: MinionContext, repo: str, options: SourceOptions, saltenv: str) -> None:
     """Trust the keys that come with a source: in apt's ring, or in the file that it names."""
-    keyids = asked.words(options.get("keyid"))
-    if keyids and not options.get("keyserver"):
+    keyids = options.keyid
+    if keyids and not options.keyserver:
         raise FunctionError("both keyserver and keyid options required.")
-    if not (keyids or options.get("key_text") or options.get("key_url")):
+    if not (keyids or options.key_text or options.key_url):
         return
     from saltlite.providers.pkg import apt_keys
 
     apt_alone(ctx, "add_repo_key")
-    ring = apt_keys.ring_of(ctx, repo, {**options, "aptkey": aptkey})
+    ring = apt_keys.ring_of(ctx, repo, options)
     if keyids:
-        _receive_keys(ctx, str(options["keyserver"]), keyids, ring)
+        _receive_keys(ctx, str(options.keyserver), keyids, ring)
     keydir, _, keyfile = (ring or "").rpartition("/")
 
     def add(path: str | None = None, text: str | None = None) -> bool:
         place = (ring is None, keydir or None, keyfile or None)
         return add_repo_key(ctx, path, text, None, None, saltenv, *place)
 
-    if options.get("key_text") and not add(text=str(options["key_text"])):
+    if options.key_text and not add(text=str(options.key_text)):
         raise FunctionError("Error: failed to add the key in key_text")
-    for url in asked.words(options.get("key_url")):
+    for url in options.key_url:
         if not add(url):
             raise FunctionError(f"Error: failed to add key from {url}")
 

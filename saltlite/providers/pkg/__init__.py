@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionUnavailable
+from saltlite.providers.pkg.options import PackageOptions
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
+
+NO_OPTIONS = PackageOptions()
+"""What is done where nobody wants anything special."""
 
 Versions = dict[str, list[str]]
 """Installed versions of each package; mostly one."""
@@ -36,13 +40,12 @@ class PackageRequest:
 class Change:
     """What is to be done: ``install``, ``remove``, ``purge``, ``upgrade`` or ``autoremove``.
 
-    ``options`` are the keyword arguments of the function, by Salt's names; a provider takes
-    those it knows. ``installed`` is what was there before.
+    A provider takes the ``options`` it knows. ``installed`` is what was there before.
     """
 
     action: str
     targets: Sequence[PackageRequest] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: PackageOptions = NO_OPTIONS
     installed: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -52,16 +55,16 @@ class Packages(Protocol):
     def list_installed(self, *, removed: bool = False, purge_desired: bool = False) -> Versions:
         """The installed packages; with ``removed`` those of which only configuration is left."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The version that would be installed of each name, ``""`` for none."""
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """All versions there are of each name (globs are possible), newest first."""
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """The packages that an upgrade would change, and their new versions."""
 
-    def refresh(self, options: Mapping[str, object]) -> Any:
+    def refresh(self, options: PackageOptions) -> Any:
         """Get the lists of packages anew; Salt's answer for this package manager."""
 
     def change(self, change: Change) -> list[str]:
@@ -89,10 +92,10 @@ class Holding(Protocol):
     def list_held(self) -> list[str]:
         """The packages that are held."""
 
-    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str]) -> dict[str, Any]:
         """Hold them; Salt's answer for each."""
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str]) -> dict[str, Any]:
         """Let them go; Salt's answer for each."""
 
 

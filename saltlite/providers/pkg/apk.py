@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
-from saltlite.providers.pkg import Change, PackageRequest, Versions
-from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg import NO_OPTIONS, Change, PackageRequest, Versions
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -40,23 +40,23 @@ class Apk:
             return {}
         return parse_packages(output(self.ctx, ["apk", "info", "-v"]))
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The newest version in the repositories."""
         offered = self.list_offered(names, options) if names else {}
         return {name: offered.get(name, [""])[0] for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """The versions in apk's policy, newest first."""
         return parse_policy(output(self.ctx, ["apk", "policy", *names]))
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """What a simulated upgrade would change."""
         done = ask(self.ctx, ["apk", "upgrade", "-s"])
         if done.exit_code != 0:
             raise FunctionError(complaint(done)[0])
         return parse_upgrades(done.stdout)
 
-    def refresh(self, options: Mapping[str, object]) -> bool:
+    def refresh(self, options: PackageOptions) -> bool:
         """Get the lists; whether that succeeded."""
         return ask(self.ctx, ["apk", "update"]).exit_code == 0
 
@@ -112,7 +112,7 @@ class Apk:
         """The versions in the repositories."""
         return {
             name: {version: {} for version in versions}
-            for name, versions in self.list_offered(names, {}).items()
+            for name, versions in self.list_offered(names, NO_OPTIONS).items()
         }
 
     def list_repos(self, options: Mapping[str, object]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def commands(change: Change) -> list[list[str]]:
     if change.action == "upgrade":
         return [["apk", "fix", "--upgrade", *names] if names else ["apk", "upgrade"]]
     if change.action != "install":
-        purges = change.action == "purge" or truth(change.options.get("purge"))
+        purges = change.action == "purge" or change.options.purge
         return [["apk", "del", *(["--purge"] if purges else []), *names]]
     again = _reinstalled_names(change)
     rest = [one for one in change.targets if one.name not in again]
@@ -144,7 +144,7 @@ def commands(change: Change) -> list[list[str]]:
 
 def _reinstalled_names(change: Change) -> list[str]:
     """The names of what is to be put in place again."""
-    if not truth(change.options.get("reinstall")):
+    if not change.options.reinstall:
         return []
     return [
         one.name

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.pkg import Change, PackageRequest, Versions, apt_repos, dpkg
+from saltlite.providers.pkg import (
+    NO_OPTIONS,
+    Change,
+    PackageRequest,
+    Versions,
+    apt_repos,
+    dpkg,
+)
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import PackageOptions, SourceOptions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -68,9 +76,9 @@ class Apt:
             chosen = [one for one in packages if one.state in there or one.state.startswith("trig")]
         return dpkg.by_name(chosen, self._native_architecture())
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The candidates of apt's policy; ``fromrepo`` is a release."""
-        release = options.get("fromrepo") or options.get("repo")
+        release = options.fromrepo or options.repo
         target = ["-o", f"APT::Default-Release={release}"] if release else []
         if not names:
             return {}
@@ -78,7 +86,7 @@ class Apt:
         found = parse_policy(text)
         return {name: found.get(name, "") for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """The versions in apt's lists and in dpkg's; all packages without names."""
         globs = not names or any(set(name) & set("*?[") for name in names)
         argv = ["apt-cache", "dump"] if globs else ["apt-cache", "show", *names]
@@ -89,19 +97,19 @@ class Apt:
                 known += [version] if version not in known else []
         return {name: newest_first(versions) for name, versions in found.items()}
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """What a simulated upgrade would configure."""
         argv = ["apt-get", "--just-print"]
-        release = options.get("fromrepo")
+        release = options.fromrepo
         if release:
             argv += ["-o", f"APT::Default-Release={release}"]
-        argv.append("dist-upgrade" if truth(options.get("dist_upgrade", True)) else "upgrade")
+        argv.append("upgrade" if options.dist_upgrade is False else "dist-upgrade")
         done = ask(self.ctx, argv, env=ENVIRONMENT)
         if done.exit_code != 0:
             raise FunctionError(f"Problem encountered listing upgrades: {complaint(done)[0]}")
         return parse_simulation(done.stdout)
 
-    def refresh(self, options: Mapping[str, Any]) -> dict[str, bool | None]:
+    def refresh(self, options: PackageOptions) -> dict[str, bool | None]:
         """Get apt's lists: ``True`` got, ``None`` unchanged, ``False`` not got.
 
         With ``cache_valid_time`` in seconds, lists that are no older stay, and nothing is said.
@@ -109,14 +117,14 @@ class Apt:
         Raises:
             FunctionError: apt failed, or, with ``failhard``, any list could not be got.
         """
-        age_s = float(options.get("cache_valid_time") or 0)
+        age_s = float(options.cache_valid_time or 0)
         if age_s and self._lists_age_s() <= age_s:
             return {}
         done = ask(self.ctx, ["apt-get", "-q", "update"], env=ENVIRONMENT)
         if done.exit_code != 0:
             raise FunctionError(done.stderr.strip() or "apt-get update failed")
         outcomes, errors = parse_refresh(done.stdout)
-        if errors and truth(options.get("failhard")):
+        if errors and options.failhard:
             raise FunctionError(f"Error getting repos: {', '.join(errors)}")
         return outcomes
 
@@ -128,7 +136,7 @@ class Apt:
             argv = upgrade_argv(change.options, [one.name for one in change.targets])
             return complaint(act(self.ctx, argv, env=ENVIRONMENT))
         if change.action == "autoremove":
-            purge = ["--purge"] if truth(change.options.get("purge")) else []
+            purge = ["--purge"] if change.options.purge else []
             argv = ["apt-get", "--assume-yes", *purge, "autoremove"]
             return complaint(act(self.ctx, argv, env=ENVIRONMENT))
         argv = ["apt-get", "-q", "-y", change.action, *(one.name for one in change.targets)]
@@ -143,8 +151,8 @@ class Apt:
     def _install_words(self, change: Change) -> list[str]:
         down, up = split_downgrades(change)
         flags = install_flags(change.options)
-        command = ["install", "--reinstall"] if truth(change.options.get("reinstall")) else None
-        last = ["--download-only"] if truth(change.options.get("downloadonly")) else []
+        command = ["install", "--reinstall"] if change.options.reinstall else None
+        last = ["--download-only"] if change.options.downloadonly else []
         errors: list[str] = []
         for targets, extra in ((up, []), (down, ["--allow-downgrades"])):
             if targets:
@@ -214,11 +222,11 @@ class Apt:
             for name, state in (line.split(" ") for line in lines)
         }
 
-    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str]) -> dict[str, Any]:
         """Hold packages, also some that are not installed."""
         return {name: self._set_held_state(name, "hold") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str]) -> dict[str, Any]:
         """Let packages go that are held."""
         return {name: self._set_held_state(name, "install") for name in names}
 
@@ -325,22 +333,23 @@ class Apt:
 
     def check_repo(self, repo: str, options: Mapping[str, object]) -> None:
         """Raise FunctionError for a line that is no source."""
-        apt_repos.plan_repo(self.ctx, repo, options)
+        apt_repos.plan_repo(self.ctx, repo, SourceOptions.of(options))
 
     def mod_repo(self, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Make or change a source."""
-        changed = apt_repos.mod_repo(self.ctx, repo, options)
-        if truth(options.get("consolidate")):
-            apt_repos.consolidate(self.ctx, str(options.get("file") or "") or None)
-        if truth(options.get("refresh", True)):
-            self.refresh({})
+        asked = SourceOptions.of(options)
+        changed = apt_repos.mod_repo(self.ctx, repo, asked)
+        if asked.consolidate:
+            apt_repos.consolidate(self.ctx, str(asked.file or "") or None)
+        if asked.refresh:
+            self.refresh(NO_OPTIONS)
         return changed
 
     def del_repo(self, repo: str, options: Mapping[str, object]) -> str:
         """Remove a source, or the components of it that the line names."""
         said = apt_repos.del_repo(self.ctx, repo)
-        if truth(options.get("refresh", True)):
-            self.refresh({})
+        if SourceOptions.of(options).refresh:
+            self.refresh(NO_OPTIONS)
         return said
 
 
@@ -355,36 +364,35 @@ def target_word(wanted: PackageRequest) -> str:
     return wanted.name if wanted.version is None else f"{wanted.name}={wanted.version}"
 
 
-def install_flags(options: Mapping[str, object]) -> list[str]:
+def install_flags(options: PackageOptions) -> list[str]:
     """The options of apt-get before its command, in Salt's order."""
-    flags = ["--allow-downgrades"] if truth(options.get("force_yes")) else []
-    flags += NEW_CONFIGURATION if truth(options.get("force_conf_new")) else KEEP_CONFIGURATION
-    if "install_recommends" in options and not truth(options["install_recommends"]):
+    flags = ["--allow-downgrades"] if options.force_yes else []
+    flags += NEW_CONFIGURATION if options.force_conf_new else KEEP_CONFIGURATION
+    if not options.install_recommends:
         flags.append("--no-install-recommends")
-    if truth(options.get("only_upgrade")):
+    if options.only_upgrade:
         flags.append("--only-upgrade")
-    if truth(options.get("skip_verify")):
+    if options.skip_verify:
         flags.append("--allow-unauthenticated")
-    release = options.get("fromrepo")
+    release = options.fromrepo
     return [*flags, "-t", str(release)] if release else flags
 
 
-def upgrade_argv(options: Mapping[str, object], names: Sequence[str] = ()) -> list[str]:
+def upgrade_argv(options: PackageOptions, names: Sequence[str] = ()) -> list[str]:
     """The command of ``pkg.upgrade``: of everything, or of some installed packages."""
     argv = ["apt-get", "-q", "-y"]
-    argv += NEW_CONFIGURATION if truth(options.get("force_conf_new")) else KEEP_CONFIGURATION
-    if truth(options.get("force_yes")):
+    argv += NEW_CONFIGURATION if options.force_conf_new else KEEP_CONFIGURATION
+    if options.force_yes:
         argv.append("--allow-downgrades")
-    if truth(options.get("skip_verify")):
+    if options.skip_verify:
         argv.append("--allow-unauthenticated")
-    if truth(options.get("download_only")) or truth(options.get("downloadonly")):
+    if options.download_only or options.downloadonly:
         argv.append("--download-only")
-    if truth(options.get("allow_downgrades")):
+    if options.allow_downgrades:
         argv.append("--allow-downgrades")
     if names:
         return [*argv, "--only-upgrade", "install", *names]
-    dist = truth(options.get("dist_upgrade", options.get("dist-upgrade")))
-    return [*argv, "dist-upgrade" if dist else "upgrade"]
+    return [*argv, "dist-upgrade" if options.dist_upgrade else "upgrade"]
 
 
 def split_downgrades(change: Change) -> tuple[list[PackageRequest], list[PackageRequest]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg.apt_sources import parse_line
-from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import SourceOptions
 from saltlite.providers.pkg.tools import ask
 
 if TYPE_CHECKING:
@@ -90,16 +90,16 @@ def add(
     raise TypeError("add_repo_key() takes at least 1 argument (0 given)")
 
 
-def ring_of(ctx: MinionContext, line: str, options: Mapping[str, object]) -> str | None:
+def ring_of(ctx: MinionContext, line: str, options: SourceOptions) -> str | None:
     """The file for the keys of a source, ``None`` for apt's own key ring.
 
     Raises:
         FunctionError: the source names no file, and apt-key is missing or not to be used.
     """
-    if truth(options.get("aptkey", True)) and ctx.host.which("apt-key") is not None:
+    if options.aptkey and ctx.host.which("apt-key") is not None:
         return None
     entry = parse_line(line)
-    ring = str(options.get("signedby") or (entry.key_file if entry else ""))
+    ring = str(options.signedby or (entry.key_file if entry else ""))
     if not ring.startswith("/"):
         raise FunctionError("missing 'signedby' option when apt-key is missing")
     return ring

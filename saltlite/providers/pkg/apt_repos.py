@@ -6,7 +6,7 @@ The pure half is ``apt_sources``. Source: observed on Salt 3006.30.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.pkg import apt_sources
 from saltlite.providers.pkg.apt_sources import AptSource
-from saltlite.providers.pkg.names import truth, words
+from saltlite.providers.pkg.options import SourceOptions
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -58,7 +58,7 @@ def get_repo(ctx: MinionContext, repo: str) -> dict[str, Any]:
 
 
 def plan_repo(
-    ctx: MinionContext, repo: str, options: Mapping[str, object]
+    ctx: MinionContext, repo: str, options: SourceOptions
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a source is (``{}`` for none), and what :func:`mod_repo` would make of it.
 
@@ -67,7 +67,7 @@ def plan_repo(
     """
     wanted = _wanted_entry(repo, options)
     there = [one for one in entries(ctx) if one.same_place(wanted)]
-    file = options.get("file")
+    file = options.file
     chosen = _choose_entry(there, wanted, None if file is None else str(file))
     if chosen is None:
         return {}, replace(wanted, file=str(file or MAIN)).as_map()
@@ -75,7 +75,7 @@ def plan_repo(
     return chosen.as_map(), (changed if _are_different(chosen, changed) else chosen).as_map()
 
 
-def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, object]) -> dict[str, Any]:
+def mod_repo(ctx: MinionContext, repo: str, options: SourceOptions) -> dict[str, Any]:
     """Make or change a source; ``{repo: what it is}``."""
     wanted = _wanted_entry(repo, options)
     with textfile.hold_name(ctx, SOURCES):
@@ -95,10 +95,10 @@ def mod_repo(ctx: MinionContext, repo: str, options: Mapping[str, object]) -> di
 
 
 def _put_entry(
-    ctx: MinionContext, wanted: AptSource, repo: str, options: Mapping[str, object]
+    ctx: MinionContext, wanted: AptSource, repo: str, options: SourceOptions
 ) -> AptSource:
     there = [one for one in entries(ctx) if one.same_place(wanted)]
-    file = options.get("file")
+    file = options.file
     chosen = _choose_entry(there, wanted, None if file is None else str(file))
     if chosen is None:
         made = replace(wanted, file=str(file or MAIN))
@@ -121,7 +121,7 @@ def _choose_entry(
     return next(iter(here or elsewhere), None)
 
 
-def _wanted_entry(repo: str, options: Mapping[str, object]) -> AptSource:
+def _wanted_entry(repo: str, options: SourceOptions) -> AptSource:
     if repo.startswith("ppa:"):
         raise FunctionError(f'cannot parse "ppa:" style repo definitions: {repo}')
     entry = apt_sources.parse_line(repo)
@@ -131,17 +131,17 @@ def _wanted_entry(repo: str, options: Mapping[str, object]) -> AptSource:
             " sources file"
         )
     named = dict(entry.options)
-    if options.get("architectures"):
-        named["arch"] = ",".join(words(options["architectures"]))
-    if options.get("signedby"):
-        named["signed-by"] = str(options["signedby"])
+    if options.architectures:
+        named["arch"] = ",".join(options.architectures)
+    if options.signedby:
+        named["signed-by"] = str(options.signedby)
     return replace(
         entry,
-        dist=str(options.get("dist") or entry.dist),
-        components=tuple(words(options.get("comps"))) or entry.components,
+        dist=str(options.dist or entry.dist),
+        components=tuple(options.comps) or entry.components,
         options=named,
         disabled=_is_disabled(entry.disabled, options),
-        comment=" ".join(words_as_text(options.get("comments"))),
+        comment=" ".join(words_as_text(options.comments)),
         text="",
     )
 
@@ -153,14 +153,12 @@ def words_as_text(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, (list, tuple)) else [str(value)]
 
 
-def _is_disabled(now: bool, options: Mapping[str, object]) -> bool:
-    if "disabled" in options:
-        return truth(options["disabled"])
-    return not truth(options["enabled"]) if "enabled" in options else now
+def _is_disabled(now: bool, options: SourceOptions) -> bool:
+    return now if options.disabled is None else options.disabled
 
 
 def _merge_entry(
-    there: AptSource, wanted: AptSource, repo: str, options: Mapping[str, object]
+    there: AptSource, wanted: AptSource, repo: str, options: SourceOptions
 ) -> AptSource:
     """What is there, with what was asked for on top. A comment that nobody mentions stays."""
     return replace(

@@ -18,6 +18,7 @@ from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, Us
 from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm, versionlock
 from saltlite.providers.pkg.names import truth, words
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 REPOSITORIES = "/etc/yum.repos.d"
@@ -40,7 +41,7 @@ _AVAILABLE = {"dnf": "--available", "yum": "available"}
 class Dnf(rpm.Rpm):
     """dnf or yum on this machine."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The newest version that the enabled repositories have, and that no lock excludes.
 
         ``update_holds`` tells of locks that will not be there then.
@@ -51,15 +52,9 @@ class Dnf(rpm.Rpm):
         newest = {name: listed.get(name, [""])[0] for name in names}
         return newest | self._find_kept_back(newest, options)
 
-    def _find_kept_back(
-        self, newest: Mapping[str, str], options: Mapping[str, object]
-    ) -> dict[str, str]:
+    def _find_kept_back(self, newest: Mapping[str, str], options: PackageOptions) -> dict[str, str]:
         """What an installation brings of those that are locked; dnf lists newer ones, too."""
-        if (
-            truth(options.get("update_holds"))
-            or self._find_tool() == "yum"
-            or not any(newest.values())
-        ):
+        if options.update_holds or self._find_tool() == "yum" or not any(newest.values()):
             return {}
         try:
             locked = versionlock.versions(self._read_locks())
@@ -72,20 +67,20 @@ class Dnf(rpm.Rpm):
             for name in names
         }
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """All versions in the enabled repositories, newest first."""
         return self._list_versions(["--showduplicates"], names, options)
 
     def _list_versions(
-        self, flags: Sequence[str], names: Sequence[str], options: Mapping[str, object]
+        self, flags: Sequence[str], names: Sequence[str], options: PackageOptions
     ) -> Versions:
         tool = self._find_tool()
-        if tool == "yum" and truth(options.get("update_holds")):
+        if tool == "yum" and options.update_holds:
             flags = [*flags, "--disableplugin=versionlock"]  # it would leave out newer versions
         argv = [tool, "--quiet", "list", *flags, *repo_flags(options), _AVAILABLE[tool], *names]
         return parse_list(output(self.ctx, argv), self.architecture())
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """What there are newer versions of, that no lock excludes."""
         done = ask(self.ctx, [self._find_tool(), "--quiet", "check-update", *repo_flags(options)])
         if done.exit_code not in (0, UPDATES_THERE):
@@ -93,11 +88,11 @@ class Dnf(rpm.Rpm):
         listed = parse_list(done.stdout, self.architecture())
         return {name: versions[0] for name, versions in listed.items()}
 
-    def refresh(self, options: Mapping[str, object]) -> bool:
+    def refresh(self, options: PackageOptions) -> bool:
         """Throw the old lists away and, unless ``check_update`` is off, get new ones."""
         tool, flags = self._find_tool(), repo_flags(options)
         ask(self.ctx, [tool, "--quiet", "--assumeyes", "clean", "expire-cache", *flags])
-        if not truth(options.get("check_update", True)):
+        if not options.check_update:
             return True
         done = ask(self.ctx, [tool, "--quiet", "--assumeyes", "check-update", *flags])
         return done.exit_code in (0, UPDATES_THERE)
@@ -144,11 +139,11 @@ class Dnf(rpm.Rpm):
             raise FunctionUnavailable("pkg.list_holds", reason)
         return done.stdout
 
-    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str]) -> dict[str, Any]:
         """Lock versions; needs the plug-in ``versionlock``."""
         return {name: self._run_lock(name, "add") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str]) -> dict[str, Any]:
         """Unlock versions."""
         return {name: self._run_lock(name, "delete") for name in names}
 
@@ -282,46 +277,43 @@ def _check_repo(there: Mapping[str, object] | None, given: Mapping[str, object])
             raise UsageError(f"Cannot delete {name} without specifying {other}")
 
 
-def upgrade_words(options: Mapping[str, object]) -> list[str]:
+def upgrade_words(options: PackageOptions) -> list[str]:
     """The command of an upgrade and what limits it."""
-    security = ["--security"] if truth(options.get("security")) else []
-    return ["upgrade-minimal" if truth(options.get("minimal")) else "upgrade", *security]
+    security = ["--security"] if options.security else []
+    return ["upgrade-minimal" if options.minimal else "upgrade", *security]
 
 
-def repo_flags(options: Mapping[str, object]) -> list[str]:
+def repo_flags(options: PackageOptions) -> list[str]:
     """Which repositories a command uses."""
-    if options.get("fromrepo"):
-        return ["--disablerepo=*", f"--enablerepo={','.join(words(options['fromrepo']))}"]
-    return [
-        f"--{name}={','.join(words(options[name]))}"
-        for name in ("disablerepo", "enablerepo")
-        if options.get(name)
-    ]
+    if options.fromrepo:
+        return ["--disablerepo=*", f"--enablerepo={','.join(words(options.fromrepo))}"]
+    limits = (("disablerepo", options.disablerepo), ("enablerepo", options.enablerepo))
+    return [f"--{name}={','.join(repos)}" for name, repos in limits if repos]
 
 
-def flags_of(options: Mapping[str, object], tool: str) -> list[str]:
+def flags_of(options: PackageOptions, tool: str) -> list[str]:
     """Flags of installations and upgrades with dnf or yum, in Salt's order."""
     flags = []
-    if options.get("disableexcludes"):
-        which = str(options["disableexcludes"])
+    if options.disableexcludes:
+        which = str(options.disableexcludes)
         everything = "all,*" if which == "all" else which  # dnf says all, dnf5 *
         option = "--disableexcludes=" if tool == "yum" else "--setopt=disable_excludes="
         flags.append(f"{option}{which if tool == 'yum' else everything}")
-    if options.get("branch"):
-        flags.append(f"--branch={options['branch']}")
-    flags += [f"--setopt={one}" for one in words(options.get("setopt"))]
-    if "install_recommends" in options and not truth(options["install_recommends"]):
+    if options.branch:
+        flags.append(f"--branch={options.branch}")
+    flags += [f"--setopt={one}" for one in options.setopt]
+    if not options.install_recommends:
         flags.append("--setopt=install_weak_deps=0")
-    if truth(options.get("skip_verify")):
+    if options.skip_verify:
         flags.append("--nogpgcheck")
-    if truth(options.get("downloadonly")):
+    if options.downloadonly:
         flags.append("--downloadonly")
     return flags
 
 
 def sort_targets(change: Change) -> dict[str, list[PackageRequest]]:
     """The targets of each command: downgrade what is older, reinstall what is to be."""
-    again = truth(change.options.get("reinstall"))
+    again = change.options.reinstall
     targets: dict[str, list[PackageRequest]] = {"install": [], "downgrade": [], "reinstall": []}
     for wanted in change.targets:
         there = change.installed.get(wanted.name, ())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from saltlite.providers.pkg import provider
-from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import PackageOptions
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -31,7 +30,7 @@ def serves(ctx: MinionContext, function: str) -> bool:
     return isinstance(provider(ctx), able[function])
 
 
-def lacking(ctx: MinionContext, options: Mapping[str, object]) -> str:
+def lacking(ctx: MinionContext, options: PackageOptions) -> str:
     """Why an installation cannot be as its keywords want it: one sentence, ``""`` if it can.
 
     What is a mere preference of one package manager (``install_recommends``, ``setopt`` …) means
@@ -42,8 +41,8 @@ def lacking(ctx: MinionContext, options: Mapping[str, object]) -> str:
     from saltlite.providers.pkg.rpm import Rpm
 
     found, subject = provider(ctx), "The package manager of this machine cannot"
-    if options.get("fromrepo") and not isinstance(found, (Apt, Rpm)):
+    if options.fromrepo and not isinstance(found, (Apt, Rpm)):
         return f"{subject} install from one repository alone (fromrepo)"
-    if truth(options.get("downloadonly")) and isinstance(found, Apk):
+    if options.downloadonly and isinstance(found, Apk):
         return f"{subject} get packages without installing them (downloadonly)"
     return ""

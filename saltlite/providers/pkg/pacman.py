@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.providers.pkg import Change, PackageRequest, Versions, rpm
-from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Pacman:
             return {}
         return parse_pairs(output(self.ctx, ["pacman", "-Q"]))
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The version in the first repository that has it."""
         found = {}
         for name in names:
@@ -43,7 +43,7 @@ class Pacman:
             found[name] = known.get(name, [""])[0]
         return found
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """What the repositories have; there is one version of each."""
         found = parse_repositories(output(self.ctx, ["pacman", "-Sl"]))
         return {
@@ -52,7 +52,7 @@ class Pacman:
             if not names or any(fnmatch.fnmatch(name, glob) for glob in names)
         }
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """What ``pacman -Su`` would install."""
         argv = ["pacman", "-S", "-p", "-u", "--print-format", "%n %v"]
         done = ask(self.ctx, argv)
@@ -60,7 +60,7 @@ class Pacman:
             raise FunctionError(complaint(done)[0])
         return {name: versions[0] for name, versions in parse_pairs(done.stdout).items()}
 
-    def refresh(self, options: Mapping[str, object]) -> dict[str, bool]:
+    def refresh(self, options: PackageOptions) -> dict[str, bool]:
         """Get the lists: ``True`` for a repository that was got, ``False`` for an unchanged one."""
         done = ask(self.ctx, ["pacman", "-Sy"])
         if done.exit_code != 0:
@@ -122,9 +122,9 @@ def commands(change: Change) -> list[list[str]]:
         return [["pacman", "-Rsc", *QUIET, *names]]
     files = [one.file for one in change.targets if one.file]
     rest = [target_word(one) for one in change.targets if not one.file]
-    needed = [] if truth(change.options.get("reinstall")) else ["--needed"]
-    only = ["--downloadonly"] if truth(change.options.get("downloadonly")) else []
-    system = ["-u"] if truth(change.options.get("sysupgrade")) else []
+    needed = [] if change.options.reinstall else ["--needed"]
+    only = ["--downloadonly"] if change.options.downloadonly else []
+    system = ["-u"] if change.options.sysupgrade else []
     argv = []
     if files:
         argv.append(["pacman", "-U", *QUIET, *files])

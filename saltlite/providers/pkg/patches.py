@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import provider
-from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.tools import act, ask, complaint
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ class Patches(Protocol):
     def list_patches(self) -> dict[str, Any]:
         """``{id: {"installed", "summary"}}``."""
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The packages that these patches would change, and their new versions."""
 
-    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    def install(self, ids: Sequence[str], options: PackageOptions) -> list[str]:
         """Install them, or with ``downloadonly`` get their files; complaints."""
 
 
@@ -85,7 +85,7 @@ class Advisories:
             raise FunctionError(complaint(done)[0])
         return done.stdout
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """Those of its packages that are installed in an older version."""
         from saltlite.providers.pkg import rpm
         from saltlite.providers.pkg.dnf import newest_first
@@ -104,7 +104,7 @@ class Advisories:
                 found[name] = newest_first([new, found.get(name, new)])[0]
         return found
 
-    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    def install(self, ids: Sequence[str], options: PackageOptions) -> list[str]:
         """An update that is limited to these advisories."""
         from saltlite.providers.pkg.dnf import BEST, flags_of, repo_flags
 
@@ -129,7 +129,7 @@ class ZypperPatches:
             raise FunctionError(f"Zypper command failure: {'; '.join(complaint(done))}")
         return parse_patches(done.stdout)
 
-    def coming(self, ids: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def coming(self, ids: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """What a dry run would install or upgrade."""
         from saltlite.providers.pkg.zypper import ASK, FINE
 
@@ -137,16 +137,16 @@ class ZypperPatches:
         done = ask(self.ctx, argv)
         return parse_summary(done.stdout) if done.exit_code in FINE else {}
 
-    def install(self, ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    def install(self, ids: Sequence[str], options: PackageOptions) -> list[str]:
         """Install the patches, and what they need."""
         from saltlite.providers.pkg.zypper import ACT, FINE
 
-        checks = ["--no-gpg-checks"] if truth(options.get("skip_verify")) else []
+        checks = ["--no-gpg-checks"] if options.skip_verify else []
         done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *self._option_words(ids, options)])
         return [] if done.exit_code in FINE else complaint(done)
 
     @staticmethod
-    def _option_words(ids: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    def _option_words(ids: Sequence[str], options: PackageOptions) -> list[str]:
         from saltlite.providers.pkg.zypper import flags_of
 
         return ["install", *flags_of(options, False), *(f"patch:{each}" for each in ids)]

@@ -7,14 +7,13 @@ Source: add-apt-repository(1), dnf-copr(8), Launchpad's API; commands observed o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 from saltlite.providers.pkg import apt_keys, apt_repos, provider
 from saltlite.providers.pkg.apt_sources import AptSource
-from saltlite.providers.pkg.names import words
+from saltlite.providers.pkg.options import SourceOptions
 from saltlite.providers.pkg.tools import act, complaint
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Shortcut(Protocol):
     def check(self) -> None:
         """Raise FunctionError if it could not be configured for want of a program."""
 
-    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
+    def make(self, options: SourceOptions) -> dict[str, Any]:
         """Configure it; what it is then. Raises FunctionError."""
 
     def remove(self) -> str:
@@ -82,9 +81,9 @@ def ppa_key(ctx: MinionContext, repo: str) -> str:
         FunctionError: the name is not that of a PPA, or Launchpad tells no key.
     """
     match = _SHORT.match(repo)
-    if match is None or match["kind"] != "ppa":
+    if match is None or not repo.startswith("ppa:"):
         raise FunctionError(f"{repo!r} is not formed as ppa:owner/name")
-    return Ppa(ctx, match["owner"], match["name"]).fingerprint()
+    return Ppa(ctx, *match.group("owner", "name")).fingerprint()
 
 
 class Ppa:
@@ -108,14 +107,14 @@ class Ppa:
     def check(self) -> None:
         """Nothing is needed: without Ubuntu's program it is done here."""
 
-    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
+    def make(self, options: SourceOptions) -> dict[str, Any]:
         """By Ubuntu's own program; without it the source and its key are written here.
 
         ``keyid`` saves a question to Launchpad, ``keyserver`` is Ubuntu's, ``dist`` this release,
         unless they are given.
         """
         tool = next((name for name in TOOLS if self.ctx.host.which(name)), None)
-        if tool is None or options.get("dist"):
+        if tool is None or options.dist:
             self._write_source(options)
             return self.get()
         done = act(self.ctx, [tool, "-y", f"ppa:{self.owner}/{self.name}"])
@@ -126,16 +125,17 @@ class Ppa:
             )
         return self.get()
 
-    def _write_source(self, options: Mapping[str, object]) -> None:
-        dist = str(options.get("dist") or self.ctx.grains.get("oscodename") or "")
+    def _write_source(self, options: SourceOptions) -> None:
+        dist = str(options.dist or self.ctx.grains.get("oscodename") or "")
         place = f"/etc/apt/sources.list.d/{self.owner}-{self.name}-{dist}.list"
         ring = f"{apt_keys.KEYRINGS}/{self.owner}-{self.name}.gpg"
-        keyids = words(options.get("keyid")) or [self.fingerprint()]
-        server = str(options.get("keyserver") or KEYSERVER)
+        keyids = options.keyid or [self.fingerprint()]
+        server = str(options.keyserver or KEYSERVER)
         apt_keys.receive(self.ctx, server, keyids, ring)
         line = f"deb [signed-by={ring}] https://{HOSTS[1]}/{self.owner}/{self.name}/ubuntu"
-        file = str(options.get("file") or place)
-        apt_repos.mod_repo(self.ctx, f"{line} {dist} main", {"file": file, "disabled": False})
+        file = str(options.file or place)
+        asked = SourceOptions(file=file, disabled=False)
+        apt_repos.mod_repo(self.ctx, f"{line} {dist} main", asked)
 
     def fingerprint(self) -> str:
         """The key of an archive, as Launchpad tells."""
@@ -176,7 +176,7 @@ class Copr:
         if self.ctx.host.which("dnf") is None:
             raise CommandError(["dnf"], None, "dnf is not there")
 
-    def make(self, options: Mapping[str, object]) -> dict[str, Any]:
+    def make(self, options: SourceOptions) -> dict[str, Any]:
         """By the plug-in of dnf."""
         self.check()
         done = act(self.ctx, ["dnf", "copr", "enable", self.project, "-y"])

@@ -15,6 +15,7 @@ from saltlite.providers import textfile
 from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
 from saltlite.providers.pkg.names import truth, words
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.tools import act, ask, complaint
 
 REPOSITORIES = "/etc/zypp/repos.d"
@@ -40,36 +41,36 @@ _BAD = regex(r"(?:Skipping repository|Repository) '(.*?)' (?:because|is invalid)
 class Zypper(rpm.Rpm):
     """zypper on this machine."""
 
-    def available(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, str]:
+    def available(self, names: Sequence[str], options: PackageOptions) -> dict[str, str]:
         """The newest version in the repositories, none of what is locked.
 
         ``update_holds`` tells of locks that will not be there then.
         """
-        locked = [] if truth(options.get("update_holds")) else self.list_held()
+        locked = [] if options.update_holds else self.list_held()
         offered = self.list_offered(names, options) if names else {}
         return {name: "" if name in locked else offered.get(name, [""])[0] for name in names}
 
-    def list_offered(self, names: Sequence[str], options: Mapping[str, object]) -> Versions:
+    def list_offered(self, names: Sequence[str], options: PackageOptions) -> Versions:
         """All versions in the repositories, newest first; names may be globs."""
         argv = [*ASK, "search", "--details", "--type", "package", "--match-exact"]
-        for repo in words(options.get("fromrepo")):
+        for repo in words(options.fromrepo):
             argv += ["--repo", repo]
         return parse_search(self._ask_zypper([*argv, *names]).stdout, self.architecture())
 
-    def upgrades(self, options: Mapping[str, object]) -> dict[str, str]:
+    def upgrades(self, options: PackageOptions) -> dict[str, str]:
         """What ``list-updates`` names."""
         argv = [*ASK, "list-updates"]
-        for repo in words(options.get("fromrepo")):
+        for repo in words(options.fromrepo):
             argv += ["--repo", repo]
         return parse_updates(self._ask_zypper(argv).stdout)
 
-    def refresh(self, options: Mapping[str, object]) -> dict[str, bool]:
+    def refresh(self, options: PackageOptions) -> dict[str, bool]:
         """Get the lists of each repository: ``True`` for one that was got anew.
 
         Raises:
             FunctionError: zypper failed.
         """
-        force = ["--force"] if truth(options.get("force", True)) else []
+        force = ["--force"] if options.force else []
         done = ask(self.ctx, ["zypper", "--non-interactive", "refresh", *force])
         if done.exit_code not in FINE:
             raise FunctionError(complaint(done)[0])
@@ -77,11 +78,11 @@ class Zypper(rpm.Rpm):
 
     def change(self, change: Change) -> list[str]:
         """Install, remove, update."""
-        checks = ["--no-gpg-checks"] if truth(change.options.get("skip_verify")) else []
+        checks = ["--no-gpg-checks"] if change.options.skip_verify else []
         done = act(self.ctx, [*ACT[:2], *checks, *ACT[2:], *change_words(change)])
         if done.exit_code not in FINE:
             return complaint(done)
-        again = truth(change.options.get("reinstall"))
+        again = change.options.reinstall
         return [line for line in done.stdout.splitlines() if again and _NOT_AGAIN in line]
 
     def show(self, names: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
@@ -96,11 +97,11 @@ class Zypper(rpm.Rpm):
         """What zypp's file says of each lock."""
         return parse_locks(self.ctx.host.read_text(LOCKS) or "")
 
-    def hold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def hold(self, names: Sequence[str]) -> dict[str, Any]:
         """Lock packages."""
         return {name: self._run_lock(name, "al") for name in names}
 
-    def unhold(self, names: Sequence[str], options: Mapping[str, object]) -> dict[str, Any]:
+    def unhold(self, names: Sequence[str]) -> dict[str, Any]:
         """Unlock packages."""
         return {name: self._run_lock(name, "rl") for name in names}
 
@@ -210,27 +211,26 @@ def change_words(change: Change) -> list[str]:
         exact = any(one.version for one in change.targets)
         return ["install", *flags_of(change.options, exact), *names]
     if change.action == "upgrade":
-        dist = truth(change.options.get("dist_upgrade", change.options.get("dist-upgrade")))
-        command = "dist-upgrade" if dist else "update"
-        repos = words(change.options.get("fromrepo"))
+        command = "dist-upgrade" if change.options.dist_upgrade else "update"
+        repos = words(change.options.fromrepo)
         only = [word for repo in repos for word in ("--repo", repo)]
         return [command, "--auto-agree-with-licenses", *only, *names]
     return ["remove", *names]
 
 
-def flags_of(options: Mapping[str, object], exact: bool) -> list[str]:
+def flags_of(options: PackageOptions, exact: bool) -> list[str]:
     """Flags of an installation, in Salt's order; ``exact``: an older version may be asked for."""
     flags = ["--auto-agree-with-licenses", "--name"]
-    if truth(options.get("downloadonly")):
+    if options.downloadonly:
         flags.append("--download-only")
-    repos = words(options.get("fromrepo"))
+    repos = words(options.fromrepo)
     if repos:
         flags += ["--force", "--force-resolution"]
         flags += [word for repo in repos for word in ("--from", repo)]
-    elif truth(options.get("reinstall")):
+    elif options.reinstall:
         flags.append("--force")
-    recommends = truth(options.get("install_recommends", True))
-    if truth(options.get("no_recommends")) or not recommends:
+    recommends = options.install_recommends
+    if options.no_recommends or not recommends:
         flags.append("--no-recommends")
     return [*flags, "--oldpackage"] if exact else flags
 

@@ -11,6 +11,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg import package_files
+from saltlite.providers.pkg.options import PackageOptions
 from saltlite.providers.pkg.patches import patches
 from saltlite.states._pkg.versions import Installed, join_names, list_installed
 
@@ -51,7 +52,7 @@ class Patched(Resource[PatchStatus]):
         files = package_files.list_downloaded(ctx) if self.only_files else {}
         coming: dict[str, str] = {}
         if left and not missing:
-            found = patches(ctx, "list_patches").coming(left, self.options)
+            found = patches(ctx, "list_patches").coming(left, PackageOptions.of(self.options))
             coming = {
                 name: version
                 for name, version in found.items()
@@ -83,7 +84,7 @@ class Patched(Resource[PatchStatus]):
 
     def _install_patches(self, ctx: MinionContext, ids: Sequence[str]) -> None:
         options = {**self.options, "downloadonly": self.only_files}
-        errors = patches(ctx, "list_patches").install(ids, options)
+        errors = patches(ctx, "list_patches").install(ids, PackageOptions.of(options))
         if errors:
             raise FunctionError(f"{_FAILED}: {errors[0]}")
 
