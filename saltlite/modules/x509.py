@@ -168,13 +168,13 @@ def encode_certificate(
     if encoding != "pkcs12" and private_key:
         raise FunctionError("Embedding private keys is only supported for pkcs12 encoding")
     form = _declared.form(
-        {
-            "encoding": encoding,
-            "append_certs": append_certs,
-            "pkcs12_passphrase": pkcs12_passphrase,
-            "pkcs12_encryption_compat": pkcs12_encryption_compat,
-            "pkcs12_friendlyname": pkcs12_friendlyname,
-        }
+        _declared.Declaration(
+            encoding=encoding,
+            append_certs=append_certs,
+            pkcs12_passphrase=pkcs12_passphrase,
+            pkcs12_encryption_compat=pkcs12_encryption_compat,
+            pkcs12_friendlyname=pkcs12_friendlyname,
+        )
     )
     key = None
     if private_key:

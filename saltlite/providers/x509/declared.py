@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, Final
 
 from cryptography import x509
 from cryptography.x509.oid import ExtensionOID
 
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.providers.x509 import documents, encodings, extensions, keys, names, revocation
@@ -48,6 +50,51 @@ _OF_REQUEST: Final = frozenset(
 _ALWAYS: Final = frozenset({*names.PARTS, *extensions.NAMES})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """The arguments of a certificate, a request or a list, by their names of now.
+
+    ``None`` is what was not given. ``rest`` has all of them, for parts of names and extensions.
+    """
+
+    append_certs: object = None
+    ca_server: object = None
+    csr: object = None
+    days_remaining: float | str | None = None
+    days_valid: float | str | None = None
+    digest: object = "sha256"
+    encoding: object = "pem"
+    extensions: object = None
+    include_expired: object = False
+    not_after: object = None
+    not_before: object = None
+    pkcs12_encryption_compat: object = False
+    pkcs12_friendlyname: object = None
+    pkcs12_passphrase: object = None
+    private_key: object = None
+    private_key_passphrase: Any = None
+    public_key: object = None
+    revoked: Iterable[Any] | None = None
+    serial_number: object = None
+    signing_cert: object = None
+    signing_private_key: object = None
+    signing_private_key_passphrase: Any = None
+    subject: object = None
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedEntry:
+    """One of ``revoked``, as a list of revoked certificates declares it."""
+
+    certificate: object = None
+    extensions: object = None
+    not_after: object = None
+    reason: object = None
+    revocation_date: object = None
+    serial_number: object = None
+
+
 def source(host: Host, given: object) -> bytes:
     """Return the content of a file; or bytes that are given as they are, as PEM, hex or base64.
 
@@ -81,7 +128,7 @@ def _decode_binary(text: str) -> bytes | None:
     return found if found[:1] == b"\x30" else None
 
 
-def _plain_arguments(given: Mapping[str, object], known: frozenset[str]) -> dict[str, Any]:
+def _read_arguments(given: Mapping[str, object], known: frozenset[str]) -> Declaration:
     """The arguments by their names of now; those without a value are left out.
 
     Raises:
@@ -95,7 +142,7 @@ def _plain_arguments(given: Mapping[str, object], known: frozenset[str]) -> dict
     }
     if unknown := sorted(set(found) - known - _ALWAYS):
         raise FunctionError(f"{unknown[0]} is currently not implemented.")
-    return found
+    return read_fields(Declaration, {**found, "rest": found})
 
 
 def require_known(given: Mapping[str, object]) -> None:
@@ -119,14 +166,14 @@ def certificate(host: Host, given: Mapping[str, object]) -> CertificateSpec:
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain_arguments(given, _OF_CERTIFICATE)
-    signer = None if args.get("ca_server") else _load_signer(host, args)
+    args = _read_arguments(given, _OF_CERTIFICATE)
+    signer = None if args.ca_server else _load_signer(host, args)
     authority = _load_authority(host, args, signer)
     own_key = signer if authority is None else _own_key(host, args)
     public = _load_public(host, args, own_key)
     issuer_key = public if authority is None else _public_of(authority)
-    subject = names.subject_of(args.get("subject"), args)
-    days_valid = int(args.get("days_valid", DAYS_VALID))
+    subject = names.subject_of(args.subject, args.rest)
+    days_valid = _count_days(args.days_valid, DAYS_VALID)
     return CertificateSpec(
         subject=subject,
         public=public,
@@ -136,7 +183,7 @@ def certificate(host: Host, given: Mapping[str, object]) -> CertificateSpec:
         extensions=[
             *(
                 own := extensions.parse_certificate_extensions(
-                    args, ExtensionKeys(public, issuer_key, authority)
+                    args.rest, ExtensionKeys(public, issuer_key, authority)
                 )
             ),
             *_find_asked(host, args, {value.oid for value, _ in own}, _find_forbidden(given)),
@@ -144,31 +191,31 @@ def certificate(host: Host, given: Mapping[str, object]) -> CertificateSpec:
         digest=_find_digest(args),
         days_valid=days_valid,
         days_remaining=_days_remaining(args, days_valid),
-        serial=_parse_serial(args.get("serial_number")),
-        serial_as_given=args.get("serial_number"),
-        not_before=_parse_time(args.get("not_before")),
-        not_after=_parse_time(args.get("not_after")),
-        chain=chain(host, args.get("append_certs") or ()),
+        serial=_parse_serial(args.serial_number),
+        serial_as_given=args.serial_number,
+        not_before=_parse_time(args.not_before),
+        not_after=_parse_time(args.not_after),
+        chain=chain(host, args.append_certs or ()),
         form=form(args),
         own_key=own_key,
     )
 
 
-def form(args: Mapping[str, object]) -> Form:
+def form(args: Declaration) -> Form:
     """Return how a certificate is to be encoded.
 
     Raises:
         FunctionError: there is no such encoding, or it cannot have what shall be in it.
     """
-    encoding = str(args.get("encoding", "pem"))
+    encoding = str(args.encoding)
     keys.require_encoding(encoding, encodings.OF_CERTIFICATES)
-    if encoding == "der" and args.get("append_certs"):
+    if encoding == "der" and args.append_certs:
         raise FunctionError("Cannot encode a certificate chain in DER")
-    passphrase, name = args.get("pkcs12_passphrase"), args.get("pkcs12_friendlyname")
+    passphrase, name = args.pkcs12_passphrase, args.pkcs12_friendlyname
     return Form(
         encoding=encoding,
         passphrase=None if passphrase is None else str(passphrase),
-        compat=bool(args.get("pkcs12_encryption_compat", False)),
+        compat=bool(args.pkcs12_encryption_compat),
         friendly_name=str(name) if name else None,
     )
 
@@ -179,17 +226,15 @@ def request(host: Host, given: Mapping[str, object]) -> CsrSpec:
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain_arguments(given, _OF_REQUEST)
-    key = keys.private_key(
-        source(host, args.get("private_key")), args.get("private_key_passphrase")
-    )
+    args = _read_arguments(given, _OF_REQUEST)
+    key = keys.private_key(source(host, args.private_key), args.private_key_passphrase)
     public = key.public_key()
-    encoding = str(args.get("encoding", "pem"))
+    encoding = str(args.encoding)
     keys.require_encoding(encoding, encodings.PLAIN)
     return CsrSpec(
-        subject=names.subject_of(args.get("subject"), args),
+        subject=names.subject_of(args.subject, args.rest),
         key=key,
-        extensions=extensions.parse_request_extensions(args, ExtensionKeys(public, public)),
+        extensions=extensions.parse_request_extensions(args.rest, ExtensionKeys(public, public)),
         digest=_find_digest(args),
         encoding=encoding,
     )
@@ -209,31 +254,32 @@ def revocation_list(host: Host, given: Mapping[str, object], now: datetime) -> W
     Raises:
         FunctionError: the arguments make none; keys are not shown.
     """
-    args = _plain_arguments(given, _OF_LIST)
-    keys.require_encoding(str(args.get("encoding", "pem")), encodings.PLAIN)
+    args = _read_arguments(given, _OF_LIST)
+    keys.require_encoding(str(args.encoding), encodings.PLAIN)
     signer = _load_signer(host, args)
     authority = _load_authority(host, args, signer)
     if authority is None:
         raise FunctionError("signing_cert is missing")
     public = _public_of(authority)
-    own = _join_maps(args.get("extensions") or {})
+    own = _join_maps(args.extensions or {})
     counts = own.get("cRLNumber") == AUTO
     if counts:
         del own["cRLNumber"]
-    entries = [_build_entry(host, _join_maps(each), now) for each in args.get("revoked") or ()]
-    days_valid = int(args.get("days_valid", revocation.DAYS_VALID))
+    entries = [
+        _build_entry(host, read_fields(RevokedEntry, _join_maps(each)), now)
+        for each in args.revoked or ()
+    ]
+    days_valid = _count_days(args.days_valid, revocation.DAYS_VALID)
     return WantedList(
         issuer=authority.subject,
         signer=signer,
         entries=[
-            entry
-            for entry, end in entries
-            if end is None or end >= now or args.get("include_expired")
+            entry for entry, end in entries if end is None or end >= now or args.include_expired
         ],
         extensions=extensions.parse_list_extensions(own, ExtensionKeys(public, public, authority)),
         digest=_find_digest(args),
         days_valid=days_valid,
-        days_remaining=int(args.get("days_remaining", revocation.DAYS_REMAINING)),
+        days_remaining=_count_days(args.days_remaining, revocation.DAYS_REMAINING),
         counts=counts,
     )
 
@@ -252,41 +298,41 @@ def _join_maps(given: object) -> dict[str, Any]:
 
 
 def _build_entry(
-    host: Host, told: dict[str, Any], now: datetime
+    host: Host, told: RevokedEntry, now: datetime
 ) -> tuple[RevokedCertificate, datetime | None]:
     """One revoked certificate, and until when it would be valid."""
-    serial, end = _parse_serial(told.get("serial_number")), _parse_time(told.get("not_after"))
-    if "certificate" in told:
-        found = documents.certificate(source(host, told["certificate"]))
+    serial, end = _parse_serial(told.serial_number), _parse_time(told.not_after)
+    if told.certificate is not None:
+        found = documents.certificate(source(host, told.certificate))
         serial, end = found.serial_number, found.not_valid_after_utc
     if not serial:
         raise FunctionError("Need serial_number or certificate")
-    own = _join_maps(told.get("extensions") or {})
-    if "reason" in told:
-        own["CRLReason"] = told["reason"]
+    own = _join_maps(told.extensions or {})
+    if told.reason is not None:
+        own["CRLReason"] = told.reason
     # What an entry tells is not derived from keys.
     parsed = extensions.parse_entry_extensions(own, _NO_KEYS)
     return RevokedCertificate(
-        serial=serial, date=_parse_time(told.get("revocation_date")), extensions=parsed
+        serial=serial, date=_parse_time(told.revocation_date), extensions=parsed
     ), end
 
 
 _NO_KEYS: Final = ExtensionKeys(None, None)
 
 
-def _load_signer(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey:
-    given = args.get("signing_private_key")
-    return keys.private_key(source(host, given), args.get("signing_private_key_passphrase"))
+def _load_signer(host: Host, args: Declaration) -> keys.PrivateKey:
+    given = args.signing_private_key
+    return keys.private_key(source(host, given), args.signing_private_key_passphrase)
 
 
 def _load_authority(
-    host: Host, args: Mapping[str, object], signer: keys.PrivateKey | None
+    host: Host, args: Declaration, signer: keys.PrivateKey | None
 ) -> x509.Certificate | None:
-    if "signing_cert" not in args:
+    if args.signing_cert is None:
         if signer is None:
             raise FunctionError("The signing policy of ca_server has no signing_cert")
         return None
-    found = documents.certificate(source(host, args["signing_cert"]))
+    found = documents.certificate(source(host, args.signing_cert))
     if signer is not None and found.public_key() != signer.public_key():
         raise FunctionError("Signing private key does not match the certificate's public key")
     return found
@@ -296,20 +342,18 @@ def _public_of(authority: x509.Certificate) -> keys.PublicKey:
     return keys.public_key(encodings.encode_plain(authority, "der"))
 
 
-def _own_key(host: Host, args: Mapping[str, Any]) -> keys.PrivateKey | None:
-    if "private_key" not in args:
+def _own_key(host: Host, args: Declaration) -> keys.PrivateKey | None:
+    if args.private_key is None:
         return None
-    return keys.private_key(source(host, args["private_key"]), args.get("private_key_passphrase"))
+    return keys.private_key(source(host, args.private_key), args.private_key_passphrase)
 
 
-def _load_public(
-    host: Host, args: Mapping[str, object], own_key: keys.PrivateKey | None
-) -> keys.PublicKey:
+def _load_public(host: Host, args: Declaration, own_key: keys.PrivateKey | None) -> keys.PublicKey:
     if own_key is not None:
         return own_key.public_key()
-    for name in ("public_key", "csr"):
-        if name in args:
-            return keys.public_key(source(host, args[name]))
+    for given in (args.public_key, args.csr):
+        if given is not None:
+            return keys.public_key(source(host, given))
     raise FunctionError(
         "This certificate is not self-signed (signing_cert is set) and thus needs public_key, "
         "private_key or csr to derive public key to sign"
@@ -324,7 +368,7 @@ def _find_forbidden(given: Mapping[str, object]) -> set[x509.ObjectIdentifier]:
 
 def _find_asked(
     host: Host,
-    args: Mapping[str, object],
+    args: Declaration,
     known: Collection[x509.ObjectIdentifier],
     forbidden: Collection[x509.ObjectIdentifier],
 ) -> list[tuple[x509.ExtensionType, bool]]:
@@ -332,9 +376,9 @@ def _find_asked(
 
     None that would make an authority, and none that no argument has.
     """
-    if "csr" not in args:
+    if args.csr is None:
         return []
-    asked = documents.request(source(host, args["csr"]))
+    asked = documents.request(source(host, args.csr))
     if asked is None:
         raise FunctionError("Could not load PEM-encoded CSR.")
     refused = {*_NEVER_ASKED_FOR, *known, *forbidden}
@@ -366,19 +410,23 @@ def chain(host: Host, given: object) -> list[x509.Certificate]:
     return [one for each in found if each for one in (each.certificate, *each.chain)]
 
 
-def _find_digest(args: Mapping[str, object]) -> str:
-    name = str(args.get("digest", "sha256")).lower()
+def _count_days(given: float | str | None, otherwise: int) -> int:
+    return otherwise if given is None else int(given)
+
+
+def _find_digest(args: Declaration) -> str:
+    name = str(args.digest).lower()
     if name not in keys.DIGESTS:
         raise FunctionError(f"digest is {name}; allowed are {', '.join(keys.DIGESTS)}")
     return name
 
 
-def _days_remaining(args: Mapping[str, Any], days_valid: int) -> int:
+def _days_remaining(args: Declaration, days_valid: int) -> int:
     """Not so many that a new certificate would have to be made anew at once."""
-    if "days_remaining" not in args:
+    if args.days_remaining is None:
         return min(DAYS_REMAINING, days_valid // 3)
-    days = int(args["days_remaining"])
-    if "not_after" not in args and days >= days_valid:
+    days = int(args.days_remaining)
+    if args.not_after is None and days >= days_valid:
         raise FunctionError(f"days_remaining is {days}; it has to be less than days_valid")
     return days
 
