@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.core.fields import read_fields
 from saltlite.core.output_options import (
     CYAN,
     GREEN,
@@ -30,7 +31,34 @@ MARGIN = " " * 14
 ORCHESTRATIONS = frozenset({"state.orchestrate", "state.orch", "state.sls"})
 """Runners whose value is shown as runs of states, also where a test run has none."""
 
-State = Mapping[str, Plain]
+
+@dataclass(frozen=True, slots=True)
+class StateResult:
+    """The result of one state as a minion returned it; what it did not say is ``None``.
+
+    ``source`` is all of it, for those who name the columns of a table themselves.
+    """
+
+    result: Plain = None
+    changes: Plain = None
+    comment: Plain = None
+    duration: Plain = None
+    start_time: Plain = None
+    warnings: Plain = None
+    sls: Plain = None
+    run_num: Plain = None
+    source: Mapping[str, Plain] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: Mapping[str, Plain]) -> StateResult:
+        """Of the map in a return; two of its names are spelt as names of Python's own."""
+        own = {"sls": source.get("__sls__"), "run_num": source.get("__run_num__")}
+        return read_fields(cls, {**source, **own, "source": source})
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it says when it began, be it ``None``: Salt shows that, too."""
+        return "start_time" in self.source
 
 
 def output(data: Plain, options: OutputOptions) -> str:
@@ -50,8 +78,10 @@ def _format_run(host: str, run: Plain, options: OutputOptions) -> str:
         return f"{name}\n{options.paint('    ' + options.clean(run), GREEN)}"
     if not isinstance(run, Mapping):
         return nested.output({host: run}, options)
-    states: dict[str, State] = {
-        key: state for key, state in run.items() if isinstance(state, Mapping) and "result" in state
+    states: dict[str, StateResult] = {
+        key: StateResult.of(state)
+        for key, state in run.items()
+        if isinstance(state, Mapping) and "result" in state
     }
     if run and not states:
         return nested.output({host: run}, options)
@@ -78,8 +108,8 @@ class _Tally:
     host_color: str = GREEN
     lines: list[str] = field(default_factory=list)
 
-    def add(self, name: str, state: State) -> None:
-        result = state.get("result")
+    def add(self, name: str, state: StateResult) -> None:
+        result = state.result
         if result is False:
             self.failed += 1
             self.host_color = RED
@@ -88,9 +118,9 @@ class _Tally:
         if result is None:
             self.unchanged += 1
             self.host_color = YELLOW
-        if _has_changed(state.get("changes")) or name in ORCHESTRATIONS:
+        if _has_changed(state.changes) or name in ORCHESTRATIONS:
             self.changed += 1
-        self.duration_ms += _read_duration(state.get("duration"))
+        self.duration_ms += _read_duration(state.duration)
 
 
 def _has_changed(changes: Plain) -> bool:
@@ -122,9 +152,9 @@ def _read_duration(duration: Plain) -> float:
         return 0.0
 
 
-def _format_states(host: str, states: Mapping[str, State], options: OutputOptions) -> str:
+def _format_states(host: str, states: Mapping[str, StateResult], options: OutputOptions) -> str:
     tally = _Tally()
-    ordered = sorted(states.items(), key=lambda item: _read_number(item[1].get("__run_num__")))
+    ordered = sorted(states.items(), key=lambda item: _read_number(item[1].run_num))
     for key, state in ordered:
         tally.add(_Names.of(key, state, "").name, state)
     for key, state in _compress_ids(ordered) if options.state_compress_ids else ordered:
@@ -135,12 +165,12 @@ def _format_states(host: str, states: Mapping[str, State], options: OutputOption
     return "\n".join([head, *tally.lines, *_format_summary(host, tally, options)])
 
 
-def _compress_ids(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, State]]:
+def _compress_ids(states: Sequence[tuple[str, StateResult]]) -> Iterator[tuple[str, StateResult]]:
     """One in the place of all of one id, function and result, where the first of them is."""
-    groups: dict[tuple[str, str, str, str], list[tuple[str, State]]] = {}
+    groups: dict[tuple[str, str, str, str], list[tuple[str, StateResult]]] = {}
     for key, state in states:
         names = _Names.of(key, state, "")
-        same = names.id_, names.function, str(state.get("__sls__")), str(state.get("result"))
+        same = names.id_, names.function, str(state.sls), str(state.result)
         groups.setdefault(same, []).append((key, state))
     for (id_, function, sls, result), members in groups.items():
         if len(members) == 1:
@@ -151,26 +181,28 @@ def _compress_ids(states: Sequence[tuple[str, State]]) -> Iterator[tuple[str, St
         yield "_|-".join([module, f"{id_} ({len(members)})", name, fun]), _join_states(members)
 
 
-def _join_states(members: Sequence[tuple[str, State]]) -> State:
+def _join_states(members: Sequence[tuple[str, StateResult]]) -> StateResult:
     """The first one, with the time that all took and the changes of all."""
-    first = dict(members[0][1])
-    if "duration" in first:
-        took = sum(_read_duration(state.get("duration")) for _, state in members)
-        first["duration"] = round(took, 3)
-    changes = {_Names.of(key, state, "").name: state.get("changes") for key, state in members}
+    joined = dict(members[0][1].source)
+    if "duration" in joined:
+        took = sum(_read_duration(state.duration) for _, state in members)
+        joined["duration"] = round(took, 3)
+    changes = {_Names.of(key, state, "").name: state.changes for key, state in members}
     if any(list(changes.values())[1:]):
         changed = {name: value for name, value in changes.items() if value}
-        first["changes"] = {"compressed changes": changed}
-    return first
+        joined["changes"] = {"compressed changes": changed}
+    return StateResult.of(joined)
 
 
 def _read_number(value: Plain) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
-def _format_state(key: str, state: State, options: OutputOptions, tally: _Tally) -> str | None:
+def _format_state(
+    key: str, state: StateResult, options: OutputOptions, tally: _Tally
+) -> str | None:
     """The block or line of one state, ``None`` for one that is left out."""
-    result, changes = state.get("result"), state.get("changes")
+    result, changes = state.result, state.changes
     clean = result is True and not changes
     if clean and (not options.state_verbose or options.state_output_diff):
         return None
@@ -180,28 +212,28 @@ def _format_state(key: str, state: State, options: OutputOptions, tally: _Tally)
     color = _color_of(state)
     if _is_short(state, options):
         return _format_terse(names, state, color, options)
-    if state.get("warnings"):
+    if state.warnings:
         tally.warnings += 1
     return "\n".join(_format_block(names, state, color, options))
 
 
-def _is_short(state: State, options: OutputOptions) -> bool:
+def _is_short(state: StateResult, options: OutputOptions) -> bool:
     mode = options.state_output.lower().removesuffix("_id")
-    result = state.get("result")
+    result = state.result
     if mode == "terse" or (mode == "filter" and str(result) in options.state_output_terse):
         return True
     if mode == "mixed":
         return result is not False
-    return mode == "changes" and result is True and not state.get("changes")
+    return mode == "changes" and result is True and not state.changes
 
 
-def _color_of(state: State) -> str:
-    result = state.get("result")
+def _color_of(state: StateResult) -> str:
+    result = state.result
     if result is False:
         return RED
     if result is None:
         return YELLOW
-    return CYAN if state.get("changes") else GREEN
+    return CYAN if state.changes else GREEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +245,15 @@ class _Names:
     function: str
 
     @classmethod
-    def of(cls, key: str, state: State, mode: str) -> _Names:
+    def of(cls, key: str, state: StateResult, mode: str) -> _Names:
         parts = (key.split("_|-") + [""] * 4)[:4]
         name = parts[1] if mode.lower().endswith("_id") else parts[2]
         return cls(parts[1], name, f"{parts[0]}.{parts[3]}")
 
 
-def _format_block(names: _Names, state: State, color: str, options: OutputOptions) -> Iterator[str]:
+def _format_block(
+    names: _Names, state: StateResult, color: str, options: OutputOptions
+) -> Iterator[str]:
     def label_line(label: str, text: Plain) -> str:
         return "    " + options.paint(f"{label:>8}: {options.clean(str(text))}", color)
 
@@ -228,27 +262,28 @@ def _format_block(names: _Names, state: State, color: str, options: OutputOption
     yield label_line("Function", names.function)
     if names.name != names.id_:
         yield label_line("Name", names.name)
-    yield label_line("Result", str(state.get("result")))
+    yield label_line("Result", str(state.result))
     yield label_line("Comment", _format_comment(state))
-    if options.state_output_profile and "start_time" in state:
-        yield label_line("Started", str(state["start_time"]))
-        yield label_line("Duration", f"{state.get('duration', '')} ms")
+    if options.state_output_profile and state.has_times:
+        yield label_line("Started", str(state.start_time))
+        took = "" if state.duration is None else state.duration
+        yield label_line("Duration", f"{took} ms")
     yield options.paint(f"     Changes:   {_format_changes(names.name, state, options)}", color)
-    if state.get("warnings"):
+    if state.warnings:
         yield "   " + options.paint(
-            f" Warnings: {options.clean(_format_warnings(state['warnings']))}", LIGHT_RED
+            f" Warnings: {options.clean(_format_warnings(state.warnings))}", LIGHT_RED
         )
 
 
-def _format_comment(state: State) -> str:
-    comment = state.get("comment")
+def _format_comment(state: StateResult) -> str:
+    comment = state.comment
     if isinstance(comment, (list, tuple)):
         comment = str(list(comment))
     return str(comment or "").strip("\n").replace("\n", "\n" + MARGIN)
 
 
-def _format_changes(name: str, state: State, options: OutputOptions) -> str:
-    changes = state.get("changes")
+def _format_changes(name: str, state: StateResult, options: OutputOptions) -> str:
+    changes = state.changes
     if not changes:
         return f"{MARGIN}\n{MARGIN}" if name in ORCHESTRATIONS else ""
     if not isinstance(changes, Mapping):
@@ -279,44 +314,44 @@ def _as_texts(warnings: Plain) -> list[str]:
 WORDS = {True: "Clean", False: "Failed", None: "Differs"}
 
 
-def _format_terse(names: _Names, state: State, color: str, options: OutputOptions) -> str:
-    result = state.get("result")
-    word = "Changed" if result is True and state.get("changes") else ""
+def _format_terse(names: _Names, state: StateResult, color: str, options: OutputOptions) -> str:
+    result = state.result
+    word = "Changed" if result is True and state.changes else ""
     if not word:
         word = WORDS[result] if isinstance(result, bool) or result is None else repr(result)
     if isinstance(options.state_tabular, str):
         return _fill_tabular(options.state_tabular, names, word, state, color, options)
     warned = ""
-    if state.get("warnings"):
-        lines = "\n".join(["Warnings:", *_as_texts(state["warnings"])])
+    if state.warnings:
+        lines = "\n".join(["Warnings:", *_as_texts(state.warnings)])
         warned = options.paint(options.clean(lines), LIGHT_RED)
     if options.state_tabular:
         line = options.paint(options.clean(_terse_columns(names, word, state, options)), color)
         return f"{warned}\n{line}" if warned else line
     parts = [f"Name: {names.name}", f"Function: {names.function}", f"Result: {word}"]
-    if options.state_output_profile and "start_time" in state:
-        parts += [f"Started: {state['start_time']!s}", f"Duration: {state.get('duration')!s} ms"]
+    if options.state_output_profile and state.has_times:
+        parts += [f"Started: {state.start_time!s}", f"Duration: {state.duration!s} ms"]
     # as in Salt the last line of a warning is not ended
     return f"{warned} " + options.paint(options.clean(" " + " - ".join(parts)), color)
 
 
-def _terse_columns(names: _Names, word: str, state: State, options: OutputOptions) -> str:
+def _terse_columns(names: _Names, word: str, state: StateResult, options: OutputOptions) -> str:
     module, _, function = names.function.partition(".")
     times = ""
-    if options.state_output_profile and "start_time" in state:
-        times = f"{state['start_time']!s} [{state.get('duration')!s:>7} ms] "
+    if options.state_output_profile and state.has_times:
+        times = f"{state.start_time!s} [{state.duration!s:>7} ms] "
     return f"{times}{module:>10}.{function:<10} {word:<7}   Name: {names.name}"
 
 
 def _fill_tabular(
-    form: str, names: _Names, word: str, state: State, color: str, options: OutputOptions
+    form: str, names: _Names, word: str, state: StateResult, color: str, options: OutputOptions
 ) -> str:
     """A terse line as ``state_tabular`` says: it can name six texts, and the state."""
     module, _, function = options.clean(names.function).partition(".")
     name = options.clean(names.name)
     begin, end = (color, RESET) if options.color else ("", "")
     try:
-        return form.format(begin, name, module, function, word, end, state)
+        return form.format(begin, name, module, function, word, end, state.source)
     except (LookupError, ValueError, AttributeError) as error:
         log.error("state_tabular: %r", error)
         return _terse_columns(names, word, state, options)
