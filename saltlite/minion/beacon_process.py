@@ -17,10 +17,12 @@ from typing import Any, Final
 from saltlite.context import BeaconContext, MinionContext
 from saltlite.core.beacons import RUN_LIMIT_S, SLOW_S, BadBeacon, Beacon, Changes, read_beacon
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.messages import TAG_LIMIT
 from saltlite.errors import SaltliteError
 from saltlite.loader import catalogue
 from saltlite.loader.catalogue import BEACONS
+from saltlite.minion.beacon_messages import BeaconSettings, CodeQuestion, PassOrder
 from saltlite.minion.job import as_plain
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.process import set_title
@@ -163,35 +165,35 @@ class BeaconProcess:
         self._pipe = pipe
         self._ctx = ctx
         self._minion_id = minion_id
-        self._configured: dict[str, Any] = {}
+        self._configured: Mapping[str, Mapping[str, Any]] = {}
         self._loaded: dict[str, _Loaded] = {}
 
     def run(self, settings: Mapping[str, object]) -> None:
         """Do what the loop says until it has gone."""
         # The first settings come with the task; a message has them only when they have changed.
-        self._take_settings(settings)
+        self._take_settings(read_fields(BeaconSettings, settings))
         set_title(_process_title(""))
         try:
             while True:
-                self._serve_message(self._pipe.receive())
+                self._serve_order(read_fields(PassOrder, self._pipe.receive()))
         except LoopGone:
             for name in list(self._loaded):
                 self._close_beacon(name)
 
-    def _serve_message(self, message: Mapping[str, Any]) -> None:
-        if message.get("reload"):
+    def _serve_order(self, order: PassOrder) -> None:
+        if order.reload:
             self._reload_code()
-        if "settings" in message:
-            self._take_settings(message["settings"])
+        if order.settings is not None:
+            self._take_settings(read_fields(BeaconSettings, order.settings))
         # Beacons that pause while states are applied, or that move to a process of their own.
-        for name in message["close"]:
+        for name in order.close:
             self._close_beacon(name)
-        self._pipe.send({"op": "passed", **self._run_pass(message["run"])})
+        self._pipe.send({"op": "passed", **self._run_pass(order.run)})
 
-    def _take_settings(self, settings: Mapping[str, Any]) -> None:
+    def _take_settings(self, settings: BeaconSettings) -> None:
         """Take a configuration; beacons that it has otherwise, or not at all, begin anew."""
-        self._ctx.grains, self._ctx.pillar = settings["grains"], settings["pillar"]
-        before, self._configured = self._configured, settings["beacons"]
+        self._ctx.grains, self._ctx.pillar = settings.grains, settings.pillar
+        before, self._configured = self._configured, settings.beacons
         for name in list(self._loaded):
             # Only these: one that is as before keeps its descriptors and its place in a file.
             if self._configured.get(name) != before.get(name):
@@ -334,15 +336,16 @@ def _process_title(name: str) -> str:
     return f"salt-minion beacons: {name}"
 
 
-def answer(asked: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
-    """What ``manage_beacons`` asks of the code of beacons."""
-    if asked["func"] == "list_available":
+def answer(question: Mapping[str, object], ctx: MinionContext) -> dict[str, Any]:
+    """What ``manage_beacons`` asks of the code of beacons; see CodeAnswer."""
+    asked = read_fields(CodeQuestion, question)
+    if asked.func == "list_available":
         return {"names": names_of(ctx)}
-    if asked["func"] == "check":
-        return _check_all(asked["beacons"], ctx)
-    name = str(asked.get("name"))
+    if asked.func == "check":
+        return _check_all(asked.beacons, ctx)
+    name = str(asked.name)
     try:
-        code, _ = _prepare_beacon(name, asked.get("data"), ctx)
+        code, _ = _prepare_beacon(name, asked.data, ctx)
     except InvalidBeacon as error:
         return {"valid": False, "text": str(error)}
     if code.validate is None:

@@ -20,9 +20,11 @@ from typing import Any, Final, Protocol
 
 from saltlite.core import beacons as core
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields, require, write_fields
 from saltlite.core.plain import PlainMap
 from saltlite.errors import RequestTimeout, SaltliteError, WireError
 from saltlite.loader.catalogue import BEACONS
+from saltlite.minion.beacon_messages import CodeAnswer, CodeQuestion, ManageBeacons, ProcessMessage
 from saltlite.minion.pipe import frame_message
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
@@ -196,11 +198,13 @@ class Beacons:
 
     def _make_settings(self) -> dict[str, Any]:
         grains, pillar = self._facts
-        beacons = {
+        return {"beacons": self._list_configured(), "grains": grains, "pillar": pillar}
+
+    def _list_configured(self) -> dict[str, dict[str, Any]]:
+        return {
             beacon.name: {"module": beacon.module, "data": list(beacon.data)}
             for beacon in self._beacons.values()
         }
-        return {"beacons": beacons, "grains": grains, "pillar": pillar}
 
     def _kill_process(self, instruction: core.Kill) -> None:
         log.error(
@@ -272,7 +276,7 @@ class Beacons:
         if process.is_ending:  # it was not wanted any more before it was there
             writer.close()
         while (message := await read_map(reader)) is not None:
-            self._serve_message(name, process, message)
+            self._serve_message(name, process, read_fields(ProcessMessage, message))
         try:
             status = await asyncio.wait_for(asyncio.shield(exited), ASK_DEADLINE_S)
         except asyncio.TimeoutError:  # no OSError before Python 3.11
@@ -282,44 +286,45 @@ class Beacons:
             return f"was ended by {signal_name(os.WTERMSIG(status))}"
         return f"ended with exit code {os.waitstatus_to_exitcode(status)}"
 
-    def _serve_message(self, name: str, process: _Process, message: dict[str, Any]) -> None:
-        op = message.get("op")
+    def _serve_message(self, name: str, process: _Process, message: ProcessMessage) -> None:
+        op = message.op
         if op == "started":
-            process.pid = int(message["pid"])
+            process.pid = message.pid
         elif op == "passed":
             self._end_pass(name, message)
         elif op == "event":
-            self._owner.fire(str(message["tag"]), message["data"])
+            self._owner.fire(str(message.tag), message.data)
         elif process.writer is not None:
             # Not awaited: a master that is slow to answer must not keep the process's events back.
             task = self._start_task(self._answer_request(message, process.writer))
             process.tasks.add(task)
             task.add_done_callback(process.tasks.discard)
 
-    async def _answer_request(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _answer_request(self, message: ProcessMessage, writer: asyncio.StreamWriter) -> None:
         """What functions that a beacon calls may ask of the minion: only the master."""
-        answer: dict[str, Any] = {"n": message.get("n")}
+        answer: dict[str, Any] = {"n": message.n}
         try:
-            if message.get("op") != "request":
-                raise SaltliteError(f"a beacon may not ask the minion for {message.get('op')!r}")
-            answer["reply"] = await self._owner.request(self._master, dict(message["load"]))
+            if message.op != "request":
+                raise SaltliteError(f"a beacon may not ask the minion for {message.op!r}")
+            load = dict(require(message.load, "load"))
+            answer["reply"] = await self._owner.request(self._master, load)
         except RequestTimeout as error:
             answer |= {"error": str(error), "address": error.address, "waited_s": error.waited_s}
         except (SaltliteError, KeyError, TypeError, ValueError) as error:
             answer["error"] = str(error) or type(error).__name__
         writer.write(frame_message(answer))
 
-    def _end_pass(self, name: str, message: dict[str, Any]) -> None:
-        events = message.get("events") or []
+    def _end_pass(self, name: str, message: ProcessMessage) -> None:
+        events = list(message.events)
         if events:
             self._owner.fire(RETURNED, {"beacons": events})
             self._owner.send_beacon_events(
                 # Only these fields are for the master; ``beacon_name`` and ``error`` stay here.
                 [{"tag": event["tag"], "data": event["data"]} for event in events]
             )
-        for line in message.get("wrong") or []:
+        for line in message.wrong:
             self._complain_once(str(line))
-        event = core.Passed(name, message.get("slow") or (), message.get("invalid") or ())
+        event = core.Passed(name, message.slow, message.invalid)
         self._carry_out(self._passes.on(event, self._clock()))
 
     # --- the configuration ---------------------------------------------------------------------
@@ -360,11 +365,11 @@ class Beacons:
     async def _check_configuration(self) -> None:
         # Each change cancels the check before, so a state that adds ten beacons costs one process.
         await asyncio.sleep(CHECK_AFTER_S)
-        beacons = self._make_settings()["beacons"]
-        answer = await self._ask_about({"func": "check", "beacons": beacons})
-        for line in answer.get("wrong") or []:
+        asked = CodeQuestion(func="check", beacons=self._list_configured())
+        answer = await self._ask_about(asked)
+        for line in answer.wrong:
             self._complain_once(str(line))
-        self._passes.on(core.Checked(answer.get("invalid") or []), self._clock())
+        self._passes.on(core.Checked(answer.invalid), self._clock())
 
     def _complain_once(self, line: str) -> None:
         """Log what is wrong with a configuration, once."""
@@ -376,10 +381,11 @@ class Beacons:
 
     async def manage(self, data: Mapping[str, object]) -> None:
         """Do what a ``manage_beacons`` event asks for, and answer on the bus."""
-        func = str(data.get("func"))
+        asked = read_fields(ManageBeacons, data)
+        func = str(asked.func)
         # These need the modules of beacons, users' too, which the loop never imports.
         if func in ("list_available", "validate_beacon"):
-            await self._ask_about_code(func, data)
+            await self._ask_about_code(func, asked)
             return
         ask = self._request_handlers().get(func)
         if ask is None:
@@ -387,7 +393,7 @@ class Beacons:
             return
         tag, do = ask
         try:
-            comment = do(data)
+            comment = do(asked)
         except (KeyError, TypeError, ValueError) as error:
             self._fire_answer(tag, complete=False, beacons=self._own, comment=_text_of(error))
             return
@@ -396,7 +402,7 @@ class Beacons:
             self._read_configuration()
             self._fire_answer(tag, complete=True, beacons=self._own, comment=comment)
 
-    def _request_handlers(self) -> dict[str, tuple[str, Callable[[Mapping[str, Any]], str | None]]]:
+    def _request_handlers(self) -> dict[str, tuple[str, Callable[[ManageBeacons], str | None]]]:
         """What may be asked, how its answer's tag ends, and what does it and says so."""
         return {
             "add": ("beacon_add_complete", self._handle_add),
@@ -413,80 +419,84 @@ class Beacons:
     def _fire_answer(self, tag: str, **answer: Any) -> None:
         self._owner.fire(ANSWERS + tag, answer)
 
-    def _handle_list(self, data: Mapping[str, object]) -> None:
-        pillar = self._pillar if data.get("include_pillar", True) else None
-        own = self._own if data.get("include_opts", True) else None
+    def _handle_list(self, asked: ManageBeacons) -> None:
+        pillar = self._pillar if asked.include_pillar else None
+        own = self._own if asked.include_opts else None
         found = core.merge_beacons(pillar, own)
         self._fire_answer("beacons_list_complete", complete=True, beacons=found)
 
-    def _handle_add(self, data: Mapping[str, object]) -> str:
-        name = self._own_name(data, "add")
+    def _handle_add(self, asked: ManageBeacons) -> str:
+        name = self._own_name(asked, "add")
         known = name in self._own
-        self._own[name] = core.list_form(name, data["beacon_data"])
+        self._own[name] = core.list_form(name, require(asked.beacon_data, "beacon_data"))
         return f"{'Updating settings for' if known else 'Added new'} beacon item: {name}"
 
-    def _handle_modify(self, data: Mapping[str, object]) -> str:
-        name = self._own_name(data, "modify")
-        self._own[name] = core.list_form(name, data["beacon_data"])
+    def _handle_modify(self, asked: ManageBeacons) -> str:
+        name = self._own_name(asked, "modify")
+        self._own[name] = core.list_form(name, require(asked.beacon_data, "beacon_data"))
         return f"Updating settings for beacon item: {name}"
 
-    def _handle_delete(self, data: Mapping[str, object]) -> str:
-        name = self._own_name(data, "delete")
+    def _handle_delete(self, asked: ManageBeacons) -> str:
+        name = self._own_name(asked, "delete")
         if self._own.pop(name, None) is None:
             return f"Beacon item {name} not found."
         return f"Deleting beacon item: {name}"
 
-    def _handle_switch(self, data: Mapping[str, object]) -> str:
-        verb = str(data["func"]).removesuffix("_beacon")
-        name = self._own_name(data, verb)
+    def _handle_switch(self, asked: ManageBeacons) -> str:
+        verb = str(asked.func).removesuffix("_beacon")
+        name = self._own_name(asked, verb)
         parts = core.list_form(name, self._own[name])
         kept = [part for part in parts if "enabled" not in part]
         self._own[name] = [*kept, {"enabled": verb == "enable"}]
         return f"{'Enabling' if verb == 'enable' else 'Disabling'} beacon item {name}"
 
-    def _switch_all(self, data: Mapping[str, object]) -> str:
-        self._own[core.SWITCH] = data["func"] == "enable"
+    def _switch_all(self, asked: ManageBeacons) -> str:
+        self._own[core.SWITCH] = asked.func == "enable"
         self._pillar.pop(core.SWITCH, None)
-        return f"Beacons are {data['func']}d"
+        return f"Beacons are {asked.func}d"
 
-    def _handle_reset(self, _data: Mapping[str, object]) -> str:
+    def _handle_reset(self, _asked: ManageBeacons) -> str:
         self._own.clear()
         return "Beacons have been reset"
 
-    def _own_name(self, data: Mapping[str, object], verb: str) -> str:
+    def _own_name(self, asked: ManageBeacons, verb: str) -> str:
         """The name of a beacon that is to be changed; raises ValueError if the pillar has it."""
-        name = str(data["name"])
+        name = str(require(asked.name, "name"))
         if name in self._pillar:
             raise ValueError(f"Cannot {verb} beacon item {name}, it is configured in pillar.")
         return name
 
-    async def _ask_about_code(self, func: str, data: Mapping[str, object]) -> None:
+    async def _ask_about_code(self, func: str, asked: ManageBeacons) -> None:
         """Answer what only code of beacons can tell, with a process of its own."""
-        asked = {"func": func, "name": data.get("name"), "data": data.get("beacon_data")}
-        answer = await self._ask_about(asked)
+        question = CodeQuestion(func=func, name=asked.name, data=asked.beacon_data)
+        answer = await self._ask_about(question)
         if func == "list_available":
             tag = "beacons_list_available_complete"
-            self._fire_answer(tag, complete="names" in answer, beacons=answer.get("names") or [])
+            self._fire_answer(
+                tag, complete=answer.names is not None, beacons=list(answer.names or ())
+            )
             return
         self._fire_answer(
             "beacon_validation_complete",
-            complete="valid" in answer,
-            valid=bool(answer.get("valid")),
-            vcomment=str(answer.get("text", "")),
+            complete=answer.valid is not None,
+            valid=bool(answer.valid),
+            vcomment=answer.text,
         )
 
-    async def _ask_about(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def _ask_about(self, asked: CodeQuestion) -> CodeAnswer:
         """What code of beacons says; empty, with a line, if it does not answer."""
         grains, pillar = self._facts
         start = {"task": "ask_beacons", "master": self._master, "grains": grains, "pillar": pillar}
         try:
-            return await asyncio.wait_for(self._ask_child({**start, **asked}), ASK_DEADLINE_S)
+            return await asyncio.wait_for(
+                self._ask_child({**start, **write_fields(asked)}), ASK_DEADLINE_S
+            )
         except (asyncio.TimeoutError, SpawnFailed, WireError, OSError) as error:
             why = str(error) or "it takes too long"
-            log.error("beacons: %s cannot be answered: %s", asked["func"], why)
-            return {}
+            log.error("beacons: %s cannot be answered: %s", asked.func, why)
+            return CodeAnswer()
 
-    async def _ask_child(self, start: dict[str, Any]) -> dict[str, Any]:
+    async def _ask_child(self, start: dict[str, Any]) -> CodeAnswer:
         ours, theirs = socket.socketpair()
         reader, writer = await open_stream(ours)
         pid = 0
@@ -495,10 +505,10 @@ class Beacons:
             writer.write(frame_message(start))
             while (message := await read_map(reader)) is not None:
                 if message.get("op") == "result":
-                    return message
+                    return read_fields(CodeAnswer, message)
                 if message.get("op") == "started":
                     pid = int(message["pid"])
-            return {}
+            return CodeAnswer()
         # The deadline cancels this: without a kill, a ``validate`` that hangs would stay for ever.
         except asyncio.CancelledError:
             if pid:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from saltlite.config.minion import PathOptions
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields, require
 from saltlite.core.jid import new_jid
 from saltlite.core.plain import PlainMap
 from saltlite.core.planner import Planner, ScheduleOwner, is_internal
@@ -24,7 +26,7 @@ from saltlite.core.schedule import TIME_FORMAT, next_fire, stamp_metadata
 from saltlite.disk import make_dir, write_file
 from saltlite.errors import StoreError
 from saltlite.loader.arguments import KWARG
-from saltlite.minion.startup import UNASKED, UNRETURNED
+from saltlite.minion.taken_job import UNASKED, UNRETURNED
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +51,14 @@ def build_job(
 
     ``returner`` is ``schedule_returner``, which gets what all jobs return.
     """
-    kwargs = entry.get("kwargs")
-    returners = [str(one) for one in (*_as_list(entry.get("returner")), *_as_list(returner)) if one]
+    job_entry = read_fields(JobEntry, entry)
+    kwargs = job_entry.kwargs
+    asked = (*_as_list(job_entry.returner), *_as_list(returner))
+    returners = [str(one) for one in asked if one]
     job: dict[str, Any] = {
         "jid": new_jid(datetime.now(timezone.utc), None),
-        "fun": entry["function"],
-        "arg": [*_as_list(entry.get("args"))],
+        "fun": job_entry.function,
+        "arg": [*_as_list(job_entry.args)],
         "tgt": minion_id,
         "tgt_type": "glob",
         # Each once: the same returner may be the job's and ``schedule_returner``.
@@ -66,10 +70,10 @@ def build_job(
     for option, field in (("return_config", "ret_config"), ("return_kwargs", "ret_kwargs")):
         if option in entry:
             job[field] = entry[option]
-    if isinstance(entry.get("metadata"), Mapping):
+    if isinstance(job_entry.metadata, Mapping):
         # Now, not when the entry was read: the stamp is of this run.
-        job["metadata"] = stamp_metadata(entry["metadata"], local_now())
-    if not entry.get("return_job", True):
+        job["metadata"] = stamp_metadata(job_entry.metadata, local_now())
+    if not job_entry.return_job:
         job[UNRETURNED] = True
     # As Salt: a job with a returner keeps its jid in the return, any other is given one.
     elif not job["ret"]:
@@ -81,6 +85,32 @@ def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManageSchedule:
+    """A ``manage_schedule`` event; ``None`` is what it does not say."""
+
+    func: object = None
+    name: object = None
+    schedule: object = None
+    time: object = None
+    new_time: object = None
+    time_fmt: str | None = None
+    where: str | None = None
+    persist: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEntry:
+    """What an entry of the schedule says of the job itself, not of its times."""
+
+    function: str
+    args: Any = None
+    kwargs: object = None
+    returner: Any = None
+    return_job: bool = True
+    metadata: object = None
 
 
 class MinionSchedule(ScheduleOwner, Protocol):
@@ -133,15 +163,16 @@ class Scheduler:
 
     def manage(self, data: Mapping[str, Any]) -> None:
         """Do what a ``manage_schedule`` event asks for, and answer on the bus."""
-        ask = self._asks().get(str(data.get("func")))
+        asked = read_fields(ManageSchedule, data)
+        ask = self._asks().get(str(asked.func))
         if ask is None:
-            log.warning("manage_schedule: there is no %.80r", data.get("func"))
+            log.warning("manage_schedule: there is no %.80r", asked.func)
             return
         answer_tag, do = ask
         try:
-            answer = do(data) or {"schedule": self._planner.own}
+            answer = do(asked) or {"schedule": self._planner.own}
         except (StoreError, KeyError, TypeError, ValueError) as error:
-            log.error("manage_schedule %s: %s", data.get("func"), error)
+            log.error("manage_schedule %s: %s", asked.func, error)
             answer = {"error": str(error)}
         # After an error too: some of several entries may have been taken before it.
         self._planner.plan()
@@ -151,7 +182,7 @@ class Scheduler:
 
     def _asks(
         self,
-    ) -> dict[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]]]:
+    ) -> dict[str, tuple[str, Callable[[ManageSchedule], dict[str, Any] | None]]]:
         """What may be asked, and how its answer's tag ends."""
         return {
             "add": ("add_complete", self._add),
@@ -171,17 +202,17 @@ class Scheduler:
             "job_status": ("job_status_complete", self._job_status),
         }
 
-    def _add(self, data: Mapping[str, Any]) -> None:
+    def _add(self, asked: ManageSchedule) -> None:
         # All entries are looked at before the first one is taken.
-        given = _map_of(data["schedule"], "schedule")
+        given = _map_of(require(asked.schedule, "schedule"), "schedule")
         for name, entry in {name: _map_of(given[name], str(name)) for name in given}.items():
             self._planner.own[self._own_name(name)] = entry
-            self._keep(name, data)
+            self._keep(name, asked)
 
-    def _delete(self, data: Mapping[str, Any]) -> None:
-        name = self._own_name(data["name"])
+    def _delete(self, asked: ManageSchedule) -> None:
+        name = self._own_name(require(asked.name, "name"))
         self._planner.own.pop(name, None)
-        self._keep(name, data)
+        self._keep(name, asked)
 
     def _own_name(self, given: object) -> str:
         """The name of an entry that is to be changed; raises ValueError if it cannot be."""
@@ -192,34 +223,41 @@ class Scheduler:
             raise ValueError(f"job {name} is the pillar's: it is changed there")
         return name
 
-    def _switch(self, data: Mapping[str, Any]) -> None:
-        self._planner.own["enabled"] = data["func"] == "enable"
+    def _switch(self, asked: ManageSchedule) -> None:
+        self._planner.own["enabled"] = asked.func == "enable"
         # The pillar counts before our own: its word gives way until the pillar comes again.
         self._planner.pillar.pop("enabled", None)
-        self._keep("enabled", data)
+        self._keep("enabled", asked)
 
-    def _switch_job(self, data: Mapping[str, Any]) -> None:
-        name = self._own_name(data["name"])
+    def _switch_job(self, asked: ManageSchedule) -> None:
+        name = self._own_name(require(asked.name, "name"))
         self._planner.own[name] = {
             **self._planner.own[name],
-            "enabled": data["func"] == "enable_job",
+            "enabled": asked.func == "enable_job",
         }
-        self._keep(name, data)
+        self._keep(name, asked)
 
-    def _run_job(self, data: Mapping[str, Any]) -> None:
-        name = str(data["name"])
+    def _run_job(self, asked: ManageSchedule) -> None:
+        name = str(require(asked.name, "name"))
         self._owner.run_scheduled(name, self._planner.entries()[name])
 
-    def _skip_job(self, data: Mapping[str, Any]) -> None:
-        self._add_times(self._own_name(data["name"]), {"skip_explicit": data["time"]}, data)
+    def _skip_job(self, asked: ManageSchedule) -> None:
+        self._add_times(
+            self._own_name(require(asked.name, "name")),
+            {"skip_explicit": require(asked.time, "time")},
+            asked,
+        )
 
-    def _postpone_job(self, data: Mapping[str, Any]) -> None:
-        times = {"skip_explicit": data["time"], "run_explicit": data["new_time"]}
-        self._add_times(self._own_name(data["name"]), times, data)
+    def _postpone_job(self, asked: ManageSchedule) -> None:
+        times = {
+            "skip_explicit": require(asked.time, "time"),
+            "run_explicit": require(asked.new_time, "new_time"),
+        }
+        self._add_times(self._own_name(require(asked.name, "name")), times, asked)
 
-    def _add_times(self, name: str, times: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    def _add_times(self, name: str, times: Mapping[str, Any], asked: ManageSchedule) -> None:
         """Note times at which an entry runs or does not; its next time stays what it was."""
-        entry, fmt = self._planner.entries()[name], data.get("time_fmt") or TIME_FORMAT
+        entry, fmt = self._planner.entries()[name], asked.time_fmt or TIME_FORMAT
         added = {
             option: [*(entry.get(option) or []), {"time": time, "time_fmt": fmt}]
             for option, time in times.items()
@@ -235,13 +273,13 @@ class Scheduler:
             # Only to an earlier time: what was planned still holds.
             planned.base = planned.due = due
 
-    def _reload(self, data: Mapping[str, Any]) -> None:
-        schedule = _map_of(data.get("schedule") or {}, "schedule")
+    def _reload(self, asked: ManageSchedule) -> None:
+        schedule = _map_of(asked.schedule or {}, "schedule")
         # The contents of the file, or of its only key.
         self._planner.own = _map_of(schedule.get("schedule", schedule), "schedule")
 
-    def _list(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        where = data.get("where")
+    def _list(self, asked: ManageSchedule) -> dict[str, Any]:
+        where = asked.where
         names = {"opts": self._planner.own, "pillar": self._planner.pillar}.get(where or "")
         found: dict[str, Any] = {
             name: entry
@@ -251,13 +289,13 @@ class Scheduler:
         everything = {**self._planner.own, **self._planner.pillar}
         return {"schedule": found | {k: everything[k] for k in ("enabled",) if k in everything}}
 
-    def _next_fire_time(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        planned = self._planner.planned.get(str(data["name"]))
+    def _next_fire_time(self, asked: ManageSchedule) -> dict[str, Any]:
+        planned = self._planner.planned.get(str(require(asked.name, "name")))
         due = planned.due if planned is not None else None
         return {"next_fire_time": None if due is None else due.strftime(TIME_FORMAT)}
 
-    def _job_status(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        planned = self._planner.planned.get(str(data["name"]))
+    def _job_status(self, asked: ManageSchedule) -> dict[str, Any]:
+        planned = self._planner.planned.get(str(require(asked.name, "name")))
         if planned is None:
             return {"data": {}}
         status: dict[str, Any] = dict(planned.entry)
@@ -271,15 +309,15 @@ class Scheduler:
 
     # --- the file -----------------------------------------------------------------------------
 
-    def _keep(self, name: str, data: Mapping[str, Any]) -> None:
+    def _keep(self, name: str, asked: ManageSchedule) -> None:
         """Write a change, or remember that it is not to be written."""
-        if data.get("persist", True):
+        if asked.persist:
             self._transient.discard(name)
             self._save()
         else:
             self._transient.add(name)
 
-    def _save_all(self, _data: Mapping[str, Any]) -> None:
+    def _save_all(self, _asked: ManageSchedule) -> None:
         """Write also what was not to be written."""
         self._transient.clear()
         self._save()
