@@ -190,6 +190,7 @@ def _call_function(
     from saltlite.core.jid import new_jid
     from saltlite.loader.arguments import parse_arguments
     from saltlite.minion.job import call_function
+    from saltlite.minion.taken_job import TakenJob
 
     fun = words[0]
     arguments = parse_arguments(words[1:], _parse_names(options.no_parse))
@@ -202,7 +203,7 @@ def _call_function(
     ctx.job = job
     try:
         with _show_progress(ctx, fun):
-            outcome = call_function(fun, arguments, job, ctx)
+            outcome = call_function(fun, arguments, TakenJob.of(job), ctx)
     except Exception as error:
         if options.hard_crash:
             raise

@@ -16,10 +16,10 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.core.fields import read_fields
 from saltlite.core.plain import PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.minion.childrequests import ChildServices, answer
@@ -30,8 +30,8 @@ from saltlite.minion.pipe import frame_message
 from saltlite.minion.proc import ProcEntry, show_job
 from saltlite.minion.process import CUT_SHORT, Setup, pack_return, return_load
 from saltlite.minion.spawner import Spawner, SpawnFailed
-from saltlite.minion.startup import UNRETURNED
 from saltlite.minion.stream import open_stream, read_map
+from saltlite.minion.taken_job import TakenJob
 from saltlite.process import descendants, signal_name, start_ticks
 
 log = logging.getLogger(__name__)
@@ -55,11 +55,19 @@ class JobServices(ChildServices, Protocol):
         """The return of a job is in the spool."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """A job's process says that it is done; ``data`` is the return that the disk did not take."""
+
+    data: bytes | None = None
+    problem: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class _Running:
     """A job that was taken, until its return is in the spool."""
 
-    job: dict[str, Any]
+    job: TakenJob
     master: str
     pid: int = 0
     started: int = 0
@@ -70,12 +78,11 @@ class _Running:
 
     @property
     def jid(self) -> str:
-        return str(self.job["jid"])
+        return self.job.jid
 
     @property
     def title(self) -> str:
-        fun = self.job["fun"]
-        return f"job {self.jid} {fun if isinstance(fun, str) else ','.join(map(str, fun))}"
+        return f"job {self.jid} {','.join(self.job.functions)}"
 
 
 class Executor:
@@ -108,12 +115,12 @@ class Executor:
 
     # --- taking jobs -----------------------------------------------------------------------
 
-    def take(self, job: dict[str, Any], master: str) -> None:
+    def take(self, job: TakenJob, master: str) -> None:
         """Start ``job``, or let it wait its turn, or refuse it with a return."""
         if self._stopping:
             return
-        fun = job["fun"]
-        running = _Running(job, master, slotless=isinstance(fun, str) and fun in SLOTLESS)
+        is_slotless = isinstance(job.fun, str) and job.fun in SLOTLESS
+        running = _Running(job, master, slotless=is_slotless)
         # The proc file first: if the minion dies in between, the next start returns for the job.
         if self._has_slot(running):
             self._write_proc_file(running)
@@ -200,7 +207,7 @@ class Executor:
         reader, writer = await open_stream(ours)
         try:
             exited = await self._spawner.spawn(running.title, theirs)
-            start = {"task": "job", "job": running.job, "master": running.master}
+            start = {"task": "job", "job": running.job.fields, "master": running.master}
             writer.write(frame_message({**start, "grains": grains, "pillar": pillar}))
             # The process may live on, for its returners; it takes no slot for that.
             if await self._listen_to_job(running, reader, writer):
@@ -229,16 +236,16 @@ class Executor:
             if message is None:
                 return False
             if message.get("op") == "result":
-                return self._take_result(running, message)
+                return self._take_result(running, read_fields(JobResult, message))
             self._serve_message(running, message, writer)
 
-    def _take_result(self, running: _Running, message: Mapping[str, Any]) -> bool:
+    def _take_result(self, running: _Running, result: JobResult) -> bool:
         name = running.jid
-        if running.job.get(UNRETURNED):
+        if running.job.unreturned:
             return True
         # The disk did not take the return, so the job has sent it whole.
-        if "data" in message and not self._spool.keep_in_memory(
-            name, message["data"], str(message.get("problem"))
+        if result.data is not None and not self._spool.keep_in_memory(
+            name, result.data, result.problem
         ):
             return True
         self._services.note_return(name, running.master)
@@ -267,12 +274,12 @@ class Executor:
     ) -> None:
         writer.write(frame_message(await answer(message, running.master, self._services, self)))
 
-    def _return_failure(self, job: dict[str, Any], master: str, text: str) -> None:
-        if job.get(UNRETURNED):
+    def _return_failure(self, job: TakenJob, master: str, text: str) -> None:
+        if job.unreturned:
             return
         load = return_load(self._setup.minion_id, job, build_failure_fields(job, text, CUT_SHORT))
         parcel = Parcel(load, master, time.time())
-        jid = str(job["jid"])
+        jid = job.jid
         if self._spool.put_anywhere(jid, pack_return(parcel, self._setup.minion_id, job)):
             self._services.note_return(jid, master)
 
@@ -280,18 +287,23 @@ class Executor:
 
     def running(self) -> list[PlainMap]:
         """The jobs that run or wait (``pid`` 0), one map each."""
-        known = [(one.job, one.pid) for one in (*self._running.values(), *self._waiting)]
-        known += [(entry.job, entry.pid) for entry in self._adopted.values()]
-        return [show_job(job, pid) for job, pid in known]
+        return [show_job(one.job, one.pid) for one in self._known()]
+
+    def jobs(self) -> list[TakenJob]:
+        """The same as values."""
+        return [one.job for one in self._known()]
+
+    def _known(self) -> list[_Running | ProcEntry]:
+        return [*self._running.values(), *self._waiting, *self._adopted.values()]
 
     def signal(self, jid: str, number: int) -> str:
         """Send a signal to a job; to end it, also to what it has started."""
-        found = [job for job in self.running() if job.get("jid") == jid]
+        found = [one.pid for one in self._known() if one.jid == jid]
         if not found:
             return ""
-        pid = found[0]["pid"]
+        pid = found[0]
         # With ``multiprocessing: False`` a job is a thread here: the signal would end the minion.
-        if not isinstance(pid, int) or pid in (0, os.getpid()):
+        if pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
         ends = number in (signal.SIGTERM, signal.SIGKILL)
         if not self._is_alive(jid):
@@ -336,12 +348,12 @@ class Executor:
     def _return_lost_job(self, entry: ProcEntry, master: str) -> None:
         """Return for a job whose process has gone, unless it came to its own end."""
         cut_short = entry.jid in self._proc and entry.jid not in self._spool
-        if cut_short and not entry.job.get(UNRETURNED):
+        if cut_short and not entry.job.unreturned:
             text = STOPPED_TEXT if entry.pid else NOT_STARTED_TEXT
             log.warning("job %s: %s", entry.jid, text)
             # In the return of a scheduled job stands the process that ran it, not this one.
-            job = {**entry.job, "pid": entry.pid}
-            self._return_failure(job, str(entry.job.get("master") or master), text)
+            job = replace(entry.job, pid=entry.pid)
+            self._return_failure(job, entry.job.master or master, text)
         self._proc.remove(entry.jid)
 
     def _adopt_job(self, entry: ProcEntry, master: str) -> bool:
@@ -365,7 +377,7 @@ class Executor:
             del self._adopted[entry.jid]
             # The loop that it could tell of its return has gone: this one finds it on disk.
             if entry.jid in self._spool:
-                self._services.note_return(entry.jid, str(entry.job.get("master") or master))
+                self._services.note_return(entry.jid, entry.job.master or master)
             self._return_lost_job(entry, master)
 
         loop.add_reader(fd, end)

@@ -12,14 +12,15 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.loader.catalogue import EXECUTORS, has_custom_code
+from saltlite.minion.taken_job import TakenJob
 
 DIRECT = "direct_call"
 Call = Callable[[], Any]
 
 
-def executors_of(job: Mapping[str, object], ctx: MinionContext) -> list[str]:
+def executors_of(job: TakenJob, ctx: MinionContext) -> list[str]:
     """The executors that a job names, else those of the configuration; raises FunctionError."""
-    wanted = job.get("module_executors") or ctx.config.extra.get("module_executors") or DIRECT
+    wanted = job.module_executors or ctx.config.extra.get("module_executors") or DIRECT
     if isinstance(wanted, str):
         return [name.strip() for name in wanted.split(",") if name.strip()]
     if not isinstance(wanted, (list, tuple)):
@@ -31,7 +32,7 @@ def execute(
     function: Callable[..., Any],
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    job: Mapping[str, object],
+    job: TakenJob,
     ctx: MinionContext,
 ) -> Any:
     """Run a function through the executors of its job.
@@ -52,7 +53,7 @@ def _call_executor(
     function: Callable[..., Any],
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    job: Mapping[str, object],
+    job: TakenJob,
     ctx: MinionContext,
 ) -> Any:
     if name == DIRECT:  # what nearly all jobs have needs no look for files
@@ -62,11 +63,11 @@ def _call_executor(
         # All options in one map cost some time to make: only a user's executor takes them.
         from saltlite.config.opts import flat_opts
 
-        return own(flat_opts(ctx.config), dict(job), function, list(args), dict(kwargs))
+        return own(flat_opts(ctx.config), dict(job.fields), function, list(args), dict(kwargs))
     module = EXECUTORS.load(name)
     if module is None:
         raise FunctionError(f"'{name}' executor is not available")
-    return vars(module)["execute"](ctx, job, function, args, kwargs)
+    return vars(module)["execute"](ctx, job.fields, function, args, kwargs)
 
 
 def _of_users(name: str, ctx: MinionContext) -> Callable[..., Any] | None:

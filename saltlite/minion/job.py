@@ -29,6 +29,7 @@ from saltlite.errors import (
 )
 from saltlite.loader.arguments import KWARG, parse_argument, split_args, split_keyword
 from saltlite.loader.signature import keywords, misfit
+from saltlite.minion.taken_job import TakenJob
 
 log = logging.getLogger(__name__)
 
@@ -69,15 +70,14 @@ class Outcome:
     out: str | None = None
 
 
-def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
-    """Run a job map of docs/wire.md#publications and give back the fields of its ``_return``.
+def run_job(job: TakenJob, ctx: MinionContext) -> dict[str, Any]:
+    """Run a job and give back the fields of its ``_return``.
 
     ``{"return", "retcode", "success", "fun", "fun_args", "jid"}`` and, for a single function that
     has one, ``"out"``. Whatever the functions raise is in there; only KeyboardInterrupt passes.
     """
-    fun = job["fun"]
-    arg = list(job.get("arg") or [])
-    fields = {"fun": fun, "fun_args": arg, "jid": job.get("jid", "")}
+    fun, arg = job.fun, job.arguments
+    fields: dict[str, Any] = {"fun": fun, "fun_args": arg, "jid": job.jid}
     if isinstance(fun, str):
         outcome = run_function(fun, arg, job, ctx)
         fields |= {
@@ -87,27 +87,20 @@ def run_job(job: Mapping[str, Any], ctx: MinionContext) -> dict[str, Any]:
         }
         return fields if outcome.out is None else fields | {"out": outcome.out}
     outcomes = [
-        run_function(str(name), _arguments_of(arg, index), job, ctx)
-        for index, name in enumerate(fun)
+        run_function(name, _arguments_of(arg, index), job, ctx)
+        for index, name in enumerate(job.functions)
     ]
-    return fields | _join_outcomes(
-        list(map(str, fun)), outcomes, ctx.config.returns.multifunc_ordered
-    )
+    return fields | _join_outcomes(job.functions, outcomes, ctx.config.returns.multifunc_ordered)
 
 
-def build_failure_fields(job: Mapping[str, Any], text: str, retcode: int) -> dict[str, Any]:
+def build_failure_fields(job: TakenJob, text: str, retcode: int) -> dict[str, Any]:
     """The fields of a ``_return`` for a job that did not come to its own end."""
-    fields = {
-        "fun": job.get("fun", ""),
-        "fun_args": list(job.get("arg") or []),
-        "jid": job.get("jid", ""),
-        "out": "nested",
-    }
-    names = fields["fun"]
+    fields: dict[str, Any] = {"fun": job.fun, "fun_args": job.arguments, "jid": job.jid}
+    names = job.fun
     if isinstance(names, str):
-        return fields | {"return": text, "retcode": retcode, "success": False}
-    # An outputter is for one function; with several the default shows the map.
-    del fields["out"]
+        # An outputter is for one function; with several the default shows the map.
+        end = {"out": "nested", "return": text, "retcode": retcode, "success": False}
+        return fields | end
     return fields | {
         "return": dict.fromkeys(names, text),
         "retcode": dict.fromkeys(names, retcode),
@@ -115,9 +108,7 @@ def build_failure_fields(job: Mapping[str, Any], text: str, retcode: int) -> dic
     }
 
 
-def run_function(
-    name: str, arg: Sequence[object], job: Mapping[str, object], ctx: MinionContext
-) -> Outcome:
+def run_function(name: str, arg: Sequence[object], job: TakenJob, ctx: MinionContext) -> Outcome:
     """Run one function of a job; its exceptions are in the outcome."""
     try:
         return call_function(name, arg, job, ctx)
@@ -125,9 +116,7 @@ def run_function(
         return _explain_error(name, error, ctx)
 
 
-def call_function(
-    name: str, arg: Sequence[object], job: Mapping[str, object], ctx: MinionContext
-) -> Outcome:
+def call_function(name: str, arg: Sequence[object], job: TakenJob, ctx: MinionContext) -> Outcome:
     """Run one function of a job and let its exceptions out, for callers with words of their own.
 
     Raises:
@@ -229,11 +218,11 @@ def _call_through_executors(
     call: Callable[..., Any],
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    job: Mapping[str, object],
+    job: TakenJob,
     ctx: MinionContext,
 ) -> Any:
     """Call a function, through other executors if the job or the configuration asks for them."""
-    if not job.get("module_executors") and not ctx.config.extra.get("module_executors"):
+    if not job.module_executors and not ctx.config.extra.get("module_executors"):
         return call(*args, **kwargs)
     from saltlite.minion.executors import execute
 
@@ -247,7 +236,7 @@ def _resolve_function(name: str, ctx: MinionContext) -> Resolved:
 
 
 def _kwargs_for(
-    name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: Mapping[str, object]
+    name: str, call: Callable[..., Any], kwargs: dict[str, Any], job: TakenJob
 ) -> dict[str, Any]:
     """The keyword arguments as the function takes them: ``**kwargs`` also get ``__pub_*``.
 
@@ -259,7 +248,8 @@ def _kwargs_for(
     """
     taken, any_other = keywords(call)
     if any_other:
-        return {**without_job(kwargs), **{f"__pub_{field}": value for field, value in job.items()}}
+        of_job = {f"__pub_{name}": value for name, value in job.fields.items()}
+        return {**without_job(kwargs), **of_job}
     # Said here in Salt's words; of positional arguments Python speaks when it is called.
     stray = [f"{key}={value}" for key, value in kwargs.items() if key not in taken]
     if stray:

@@ -9,6 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.mine import entries
 from saltlite.loader.arguments import KWARG
 from saltlite.minion.job import run_function
+from saltlite.minion.taken_job import NO_JOB
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ def collect(option: object, ctx: MinionContext) -> dict[str, Any]:
     for entry in entries(option):
         keywords = [{**entry.kwarg, KWARG: True}] if entry.kwarg else []
         # Without a job map: nobody has sent a job whose fields the function could be given.
-        outcome = run_function(entry.fun, [*entry.arg, *keywords], {}, ctx)
+        outcome = run_function(entry.fun, [*entry.arg, *keywords], NO_JOB, ctx)
         if outcome.success:
             data[entry.name] = entry.storage_form(outcome.value)
         else:

@@ -51,7 +51,8 @@ from saltlite.minion.pki import MinionKeys
 from saltlite.minion.process import Setup, pack_return, return_load
 from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
-from saltlite.minion.startup import UNRETURNED, startup_job
+from saltlite.minion.startup import startup_job
+from saltlite.minion.taken_job import UNRETURNED, TakenJob
 from saltlite.process import set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
@@ -128,11 +129,9 @@ COMMANDS: Final = frozenset(
 """What a job may ask of its master. Source: docs/wire.md#commands-of-a-minion."""
 
 
-def applies_states(job: Mapping[str, object]) -> bool:
+def applies_states(job: TakenJob) -> bool:
     """Whether a job applies states: beacons with ``disable_during_state_run`` pause for it."""
-    fun = job.get("fun")
-    names = fun if isinstance(fun, list) else [fun]
-    return any(str(name).startswith("state.") for name in names)
+    return any(name.startswith("state.") for name in job.functions)
 
 
 def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
@@ -427,7 +426,7 @@ class Minion:
         await self._fire_start(link)
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
-            self._take_job(asked, link.name)
+            self._take_job(TakenJob.of(asked), link.name)
         if self._config.mine.mine_enabled:
             await self._update_mine(link)
 
@@ -550,11 +549,11 @@ class Minion:
         if job.start_event:
             self._start_task(self._fire_job_start(link, job.jid))
         if isinstance(job.fun, str) and job.fun in CONTROL:
-            self._answer_question(link, fields)
+            self._answer_question(link, TakenJob.of(fields))
         else:
-            self._take_job(fields, link.name)
+            self._take_job(TakenJob.of(fields), link.name)
 
-    def _take_job(self, job: dict[str, Any], master: str) -> None:
+    def _take_job(self, job: TakenJob, master: str) -> None:
         self._has_run_states = self._has_run_states or applies_states(job)
         self._executor.take(job, master)
 
@@ -587,16 +586,16 @@ class Minion:
         load = {"cmd": "_minion_event", "pretag": None, "tag": tags.job_start(jid, minion_id)}
         await self._send_to_master(link, {**load, "data": {"jid": jid, "id": minion_id}})
 
-    def _answer_question(self, link: Link, job: dict[str, Any]) -> None:
+    def _answer_question(self, link: Link, job: TakenJob) -> None:
         """Answer a question about jobs at once; it is not worth a place on disk."""
         load = return_load(self._setup.minion_id, job, run_job(job, self._context_for(link, job)))
         parcel = Parcel(load, link.name, time.time())
-        jid = str(job["jid"])
+        jid = job.jid
         # In memory: nobody waits for this answer after a restart.
         self._spool.hold(jid, pack_return(parcel, self._setup.minion_id, job))
         self.note_return(jid, link.name)
 
-    def _context_for(self, link: Link, job: dict[str, Any]) -> MinionContext:
+    def _context_for(self, link: Link, job: TakenJob) -> MinionContext:
         from saltlite.host import Host
         from saltlite.loader.registry import with_functions
 
@@ -609,7 +608,7 @@ class Minion:
                 pillar=pillar,
                 events=self,
                 jobs=self._executor,
-                job=job,
+                job=dict(job.fields),
             )
         )
 
@@ -672,7 +671,7 @@ class Minion:
         if self._config.network.master_type == "disable":
             # There is nobody to send it to; the outbox would keep it for a day.
             job[UNRETURNED] = True
-        self._take_job(job, master)
+        self._take_job(TakenJob.of(job), master)
 
     def _first_master(self) -> str:
         """Whom what nobody asked for belongs to: the first master that we are with."""
@@ -680,7 +679,7 @@ class Minion:
 
     def running_of(self, name: str) -> int:
         """See ``ScheduleOwner``."""
-        return sum(job.get("schedule") == name for job in self._executor.running())
+        return sum(job.schedule == name for job in self._executor.jobs())
 
     # --- beacons -------------------------------------------------------------------------------
 
@@ -727,7 +726,7 @@ class Minion:
     def take_state_runs(self) -> bool:
         """See ``BeaconOwner``."""
         has_run, self._has_run_states = self._has_run_states, False
-        return has_run or any(map(applies_states, self._executor.running()))
+        return has_run or any(map(applies_states, self._executor.jobs()))
 
     def send_beacon_events(self, events: list[dict[str, Any]]) -> None:
         """See ``BeaconOwner``."""

@@ -10,7 +10,7 @@ starts, and whoever sees the end removes it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_jid
 from saltlite.disk import child, make_dir, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError
-from saltlite.minion.startup import UNASKED, UNRETURNED
+from saltlite.minion.taken_job import UNASKED, UNRETURNED, TakenJob
 from saltlite.process import start_ticks
 from saltlite.transport.codec import pack_bin, unpack_bin
 
@@ -37,23 +37,23 @@ _KEPT = (*SHOWN, UNASKED, UNRETURNED)
 class ProcEntry:
     """A job of this or an earlier run. ``pid`` 0: it has not been started."""
 
-    job: dict[str, Any]
+    job: TakenJob
     pid: int
     started: int
 
     @property
     def jid(self) -> str:
         """The job's id."""
-        return str(self.job["jid"])
+        return self.job.jid
 
     def alive(self) -> bool:
         """Whether its process still runs."""
         return self.pid > 0 and start_ticks(self.pid) == self.started != 0
 
 
-def show_job(job: Mapping[str, object], pid: int) -> dict[str, Any]:
+def show_job(job: TakenJob, pid: int) -> dict[str, Any]:
     """A job as ``saltutil.running`` and the proc file show it."""
-    return {name: job[name] for name in SHOWN if name in job} | {"pid": pid}
+    return {name: job.fields[name] for name in SHOWN if name in job.fields} | {"pid": pid}
 
 
 class ProcDir:
@@ -62,16 +62,16 @@ class ProcDir:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, job: Mapping[str, object], pid: int, master: str) -> None:
+    def write(self, job: TakenJob, pid: int, master: str) -> None:
         """Note that ``job`` of ``master`` waits (``pid`` 0) or runs.
 
         Raises:
             StoreError: it cannot be written.
         """
-        entry = {name: job[name] for name in _KEPT if name in job}
+        entry = {name: job.fields[name] for name in _KEPT if name in job.fields}
         entry |= {"pid": pid, "started": start_ticks(pid) if pid else 0, "master": master}
         make_dir(self._path)
-        write_file(child(self._path, str(job["jid"])), pack_bin(entry), flush=False)
+        write_file(child(self._path, job.jid), pack_bin(entry), flush=False)
 
     def __contains__(self, jid: str) -> bool:
         return child(self._path, jid).exists()
@@ -109,7 +109,7 @@ class ProcDir:
             # Exactly int: ``True`` would be process 1.
             if type(pid) is not int or type(started) is not int or "fun" not in job:
                 raise WireError("not a job")
-            return ProcEntry(job, pid, started)
+            return ProcEntry(TakenJob.of(job), pid, started)
         except (WireError, StoreError) as error:
             log.warning("%s is not a job's file and is removed: %s", path, error)
             self._discard_file(path)

@@ -31,7 +31,7 @@ from saltlite.minion.job import as_plain, build_failure_fields, run_job
 from saltlite.minion.outbox import Parcel, Spool
 from saltlite.minion.pipe import LoopGone, Pipe
 from saltlite.minion.proc import ProcDir
-from saltlite.minion.startup import UNASKED, UNRETURNED
+from saltlite.minion.taken_job import Start, TakenJob
 from saltlite.minion.undelivered import Delivery, Undelivered
 
 log = logging.getLogger(__name__)
@@ -161,12 +161,12 @@ def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = No
     Raises:
         LoopGone: before anything was begun.
     """
-    start = pipe.receive()
-    task = start["task"]
+    start = Start.of(pipe.receive())
+    task = start.task
     if task == "job":
         _job(pipe, setup, start, pid)
     elif task == "grains":
-        _grains(pipe, setup, refresh=start.get("refresh", False))
+        _grains(pipe, setup, refresh=start.refresh)
     elif task == "mine":
         _mine(pipe, setup, start)
     # Never as a thread: an engine ends by a signal to its process.
@@ -190,64 +190,64 @@ def _grains(pipe: Pipe, setup: Setup, *, refresh: bool) -> None:
     pipe.send({"op": "result", "grains": grains})
 
 
-def _mine(pipe: Pipe, setup: Setup, start: Mapping[str, object]) -> None:
+def _mine(pipe: Pipe, setup: Setup, start: Start) -> None:
     from saltlite.minion.mine import collect
 
-    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
-        pipe.send({"op": "result", "mine": collect(start["functions"], ctx)})
+        pipe.send({"op": "result", "mine": collect(start.functions, ctx)})
 
 
-def _engine(pipe: Pipe, setup: Setup, start: Mapping[str, object], sock: socket.socket) -> int:
+def _engine(pipe: Pipe, setup: Setup, start: Start, sock: socket.socket) -> int:
     from saltlite.minion import engine
 
-    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    ctx = job_context(pipe, setup, start)
     if setup.config.network.master_type == "disable":
         ctx.master = None
-    return engine.live(start, ctx, sock, lambda prefix: _hear(setup, prefix))
+    return engine.live(start.fields, ctx, sock, lambda prefix: _hear(setup, prefix))
 
 
-def _write_again(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> None:
+def _write_again(pipe: Pipe, setup: Setup, start: Start) -> None:
     """Give servers that were away what waits for them, and returners what a process has left."""
     from saltlite.jobs.deliver import deliver_waiting
 
-    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    ctx = job_context(pipe, setup, start)
     undelivered = setup.open_undelivered()
     with contextlib.closing(ctx.host):
-        for jid in start["jids"]:
+        for jid in start.jids:
             delivery = undelivered.take_again(jid)
             if delivery is not None:
                 _give_to_returners(delivery, ctx, partial(undelivered.note_had, jid))
-        deliver_waiting(start["spools"], ctx)
+        deliver_waiting(start.spools, ctx)
         pipe.send({"op": "result"})
 
 
-def _beacons(pipe: Pipe, setup: Setup, start: Mapping[str, object], pid: int) -> None:
+def _beacons(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     from saltlite.minion.beacon_process import BeaconProcess
 
     pipe.send({"op": "started", "pid": pid})
-    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
-        BeaconProcess(pipe, ctx, setup.minion_id).run(start)
+        BeaconProcess(pipe, ctx, setup.minion_id).run(start.fields)
 
 
-def _ask_beacons(pipe: Pipe, setup: Setup, start: Mapping[str, object], pid: int) -> None:
+def _ask_beacons(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     from saltlite.minion.beacon_process import answer
 
     pipe.send({"op": "started", "pid": pid})
-    ctx = job_context(pipe, setup, {**start, "job": {"jid": ""}})
+    ctx = job_context(pipe, setup, start)
     with contextlib.closing(ctx.host):
-        pipe.send({"op": "result", **answer(start, ctx)})
+        pipe.send({"op": "result", **answer(start.fields, ctx)})
 
 
-def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
+def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     """Run a job: note it, run it, spool its return, and only then say that it is over.
 
     Raises:
         LoopGone: it was not begun; the next loop may have said so already.
     """
-    job: dict[str, Any] = start["job"]
-    jid, master = str(job["jid"]), str(start["master"])
+    job, master = TakenJob.of(start.job), start.master
+    jid = job.jid
     proc = setup.proc()
     # Before the loop hears of it: if that dies now, the next one finds this process.
     _note(proc, job, pid, master)
@@ -256,9 +256,9 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
         # Noted before the return is handed over: then the minion may stop, and this be killed.
-        delivery = _delivery_of(load, ctx)
+        delivery = _delivery_of(job, load, ctx)
         is_noted = bool(delivery.names) and setup.open_undelivered().take(jid, delivery)
-        if job.get(UNRETURNED):
+        if job.unreturned:
             _say(pipe, {"op": "result", "name": jid})
         else:
             data = pack_return(Parcel(load, master, time.time()), setup.minion_id, job)
@@ -269,11 +269,11 @@ def _job(pipe: Pipe, setup: Setup, start: Mapping[str, Any], pid: int) -> None:
         _give_to_returners(delivery, ctx, note_had)
 
 
-def _note(proc: ProcDir, job: Mapping[str, object], pid: int, master: str) -> None:
+def _note(proc: ProcDir, job: TakenJob, pid: int, master: str) -> None:
     try:
         proc.write(job, pid, master)
     except StoreError as error:
-        log.warning("job %s runs without a proc file: %s", job["jid"], error)
+        log.warning("job %s runs without a proc file: %s", job.jid, error)
 
 
 def _say(pipe: Pipe, message: dict[str, Any]) -> None:
@@ -283,7 +283,7 @@ def _say(pipe: Pipe, message: dict[str, Any]) -> None:
         log.debug("the loop has gone; the job goes on")
 
 
-def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
+def _run(job: TakenJob, ctx: MinionContext) -> dict[str, Any]:
     try:
         return run_job(job, ctx)
     # ``saltutil.signal_job`` with SIGINT; what ends the process itself the loop returns for.
@@ -291,16 +291,17 @@ def _run(job: dict[str, Any], ctx: MinionContext) -> dict[str, Any]:
         return build_failure_fields(job, "The job was interrupted (SIGINT).", CUT_SHORT)
 
 
-def _delivery_of(load: Mapping[str, object], ctx: MinionContext) -> Delivery:
+def _delivery_of(job: TakenJob, load: Mapping[str, object], ctx: MinionContext) -> Delivery:
     """What of a return goes to which returners; most jobs have none."""
-    job, option = ctx.job, ctx.config.returns.return_
-    if not job.get("ret") and not option:
+    option = ctx.config.returns.return_
+    if not job.ret and not option:
         return Delivery([], {})
     from saltlite.jobs.deliver import returner_names
 
-    wanted = {name: job[name] for name in ("ret_config", "ret_kwargs") if name in job}
+    names = ("ret_config", "ret_kwargs")
+    wanted = {name: job.fields[name] for name in names if name in job.fields}
     ret = {name: value for name, value in load.items() if name != "cmd"}
-    return Delivery(returner_names(job.get("ret"), option), {**ret, **wanted})
+    return Delivery(returner_names(job.ret, option), {**ret, **wanted})
 
 
 def _give_to_returners(
@@ -317,21 +318,20 @@ def _note_nothing(_name: str) -> None:
     """There is no note on disk."""
 
 
-def job_context(pipe: Pipe, setup: Setup, start: Mapping[str, Any]) -> MinionContext:
+def job_context(pipe: Pipe, setup: Setup, start: Start) -> MinionContext:
     """All that the functions of one job may reach."""
     from saltlite.loader.registry import with_functions
 
-    job = start["job"]
     return with_functions(
         MinionContext(
             config=setup.config,
             host=JobHost(),
-            grains=start["grains"],
-            pillar=start["pillar"],
+            grains=start.grains,
+            pillar=start.pillar,
             events=PipeEvents(pipe),
-            jobs=PipeJobs(pipe, str(job["jid"])),
+            jobs=PipeJobs(pipe, TakenJob.of(start.job).jid),
             master=PipeMaster(pipe),
-            job=job,
+            job=dict(start.job),
             listen=lambda prefix: _listen(setup, prefix),
             # The one of the last refresh: runs of states have it compiled anew.
             pillar_is_fresh=False,
@@ -356,20 +356,18 @@ def _listen(setup: Setup, prefix: str) -> Any:
     return EventSubscriber(sockets.event_pub, (prefix,))
 
 
-def return_load(
-    minion_id: str, job: Mapping[str, object], fields: Mapping[str, Any]
-) -> dict[str, Any]:
+def return_load(minion_id: str, job: TakenJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The load of the ``_return`` request; the channel adds the rest.
 
     Source: docs/wire.md#_return.
     """
     names = ("user", "metadata", "master_id", "schedule")
-    copied = {name: job[name] for name in names if name in job}
+    copied = {name: job.fields[name] for name in names if name in job.fields}
     # Fields that Salt's returns have only where a schedule has started the job.
-    if "schedule" in job:
-        pid = job.get("pid", os.getpid())
+    if job.schedule is not None:
+        pid = os.getpid() if job.pid is None else job.pid
         copied |= {"pid": pid, "fun_args": unmark_args(fields.get("fun_args") or [])}
-    if job.get(UNASKED):
+    if job.unasked:
         copied["jid"] = UNASKED_JID
     return {"cmd": "_return", "id": minion_id, **fields, **copied}
 
@@ -384,12 +382,12 @@ def unmark_args(args: Sequence[object]) -> list[Any]:
     ]
 
 
-def pack_return(parcel: Parcel, minion_id: str, job: Mapping[str, object]) -> bytes:
+def pack_return(parcel: Parcel, minion_id: str, job: TakenJob) -> bytes:
     """The return as it is spooled; one that cannot be packed becomes one that says so."""
     try:
         return parcel.pack()
     except WireError as error:
-        log.error("the return of job %s cannot be sent: %s", job["jid"], error)
+        log.error("the return of job %s cannot be sent: %s", job.jid, error)
         fields = build_failure_fields(job, f"ERROR: the return cannot be sent: {error}", 1)
         load = return_load(minion_id, job, fields)
         return Parcel(load, parcel.master, parcel.made_s).pack()

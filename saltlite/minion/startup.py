@@ -8,14 +8,9 @@ from typing import Any
 
 from saltlite.config.minion import FileOptions
 from saltlite.core.jid import new_jid
+from saltlite.minion.taken_job import UNASKED
 
 log = logging.getLogger(__name__)
-
-UNASKED = "unasked"
-"""In a job map: nobody published it, so the master gives its return a job id."""
-
-UNRETURNED = "unreturned"
-"""In a job map: no master is to hear of it."""
 
 
 def startup_job(files: FileOptions, minion_id: str) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from saltlite.loader.answers import ANSWERS
 from saltlite.loader.catalogue import KINDS
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import run_job
+from saltlite.minion.taken_job import TakenJob
 
 PAGE = (Path(__file__).parents[2] / "docs/modules.md").read_text()
 
@@ -44,6 +45,8 @@ def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ctx = MinionContext(config=load_minion(tmp_path), host=Host(), grains={}, pillar={})
     ctx.functions = Registry(ctx)
     assert ctx.functions.call("saltutil.sync_modules") == ["modules.deploy"]
-    fields = run_job({"fun": "release.list", "arg": ["/no/such/place"], "jid": "1"}, ctx)
+    fields = run_job(
+        TakenJob.of({"fun": "release.list", "arg": ["/no/such/place"], "jid": "1"}), ctx
+    )
     shim.uninstall()
     assert fields["return"] == "ERROR: /no/such/place is not there"

@@ -14,6 +14,7 @@ from saltlite.context import MinionContext, NoEvents
 from saltlite.highstate.apply import Wishes, refusal
 from saltlite.host import Host
 from saltlite.minion.proc import ProcDir
+from saltlite.minion.taken_job import TakenJob
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import unpack_event
 
@@ -60,9 +61,9 @@ def test_no_states_are_run_beside_a_job_that_runs_some(tmp_path):
     assert jobs.running() == []
     noted = ProcDir(Path(options.paths.cachedir) / "proc")
     lives, waits, gone = "20260101000000000001", "20260101000000000002", "20260101000000000003"
-    noted.write({"jid": lives, "fun": "state.apply", "arg": ["x"]}, os.getpid(), "m")
-    noted.write({"jid": waits, "fun": "state.apply"}, 0, "m")
-    noted.write({"jid": gone, "fun": "state.apply"}, 2**22 + 1, "m")
+    noted.write(TakenJob.of({"jid": lives, "fun": "state.apply", "arg": ["x"]}), os.getpid(), "m")
+    noted.write(TakenJob.of({"jid": waits, "fun": "state.apply"}), 0, "m")
+    noted.write(TakenJob.of({"jid": gone, "fun": "state.apply"}), 2**22 + 1, "m")
     assert [job["jid"] for job in jobs.running()] == [lives]
     ctx = MinionContext(config=options, host=Host(), grains={}, pillar={}, jobs=jobs)
     (told,) = refusal(ctx, Wishes.of(ctx, {}))

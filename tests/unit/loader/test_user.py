@@ -21,6 +21,7 @@ from saltlite.loader.dunders import CURRENT, surroundings
 from saltlite.loader.registry import Registry
 from saltlite.loader.user import UserModules
 from saltlite.minion.job import call_function, run_job
+from saltlite.minion.taken_job import TakenJob
 from saltlite.templates.names import SaltFunctions
 
 
@@ -218,8 +219,8 @@ def test_a_module_that_jobs_may_call_may_itself_call_others(tree):
     tree.options = "whitelist_modules: [custom]"
     tree.write("def f(): return __salt__['test.echo']('hello')\n")
     job = {"fun": "custom.f", "arg": [], "jid": "1"}
-    assert run_job(job, tree.ctx())["return"] == "hello"
-    refused = run_job({**job, "fun": "test.echo", "arg": ["hello"]}, tree.ctx())
+    assert run_job(TakenJob.of(job), tree.ctx())["return"] == "hello"
+    refused = run_job(TakenJob.of({**job, "fun": "test.echo", "arg": ["hello"]}), tree.ctx())
     assert refused["success"] is False
     assert refused["return"] == {"test.echo": "'test.echo' is not available."}
 
@@ -346,7 +347,7 @@ def test_the_current_surroundings_end_with_the_call(tree):
 
 def outcome(tree: Tree, text: str):
     tree.write(f"from salt.exceptions import *\ndef f():\n    {text}\n")
-    fields = run_job({"fun": "custom.f", "jid": "1"}, tree.ctx())
+    fields = run_job(TakenJob.of({"fun": "custom.f", "jid": "1"}), tree.ctx())
     return fields["return"], fields["retcode"]
 
 
@@ -503,8 +504,8 @@ def test_without_custom_code_nothing_of_the_loader_is_imported(tree):
 def test_the_outputter_it_asks_for(tree):
     tree.write("__outputter__ = {'f': 'txt'}\ndef f(): return 1\ndef g(): return 1\n")
     ctx = tree.ctx()
-    assert call_function("custom.f", [], {"fun": "custom.f"}, ctx).out == "txt"
-    assert call_function("custom.g", [], {"fun": "custom.g"}, ctx).out is None
+    assert call_function("custom.f", [], TakenJob.of({"fun": "custom.f"}), ctx).out == "txt"
+    assert call_function("custom.g", [], TakenJob.of({"fun": "custom.g"}), ctx).out is None
 
 
 def test_documentation_and_arguments(tree):
@@ -521,8 +522,8 @@ def test_keywords_of_the_job_go_to_those_who_take_any(tree):
     tree.write("def f(**kwargs): return sorted(kwargs)\ndef g(a): return a\n")
     ctx = tree.ctx()
     job = {"fun": "custom.f", "jid": "1"}
-    assert call_function("custom.f", [], job, ctx).value == ["__pub_fun", "__pub_jid"]
-    assert call_function("custom.g", ["a=5"], job, ctx).value == 5
+    assert call_function("custom.f", [], TakenJob.of(job), ctx).value == ["__pub_fun", "__pub_jid"]
+    assert call_function("custom.g", ["a=5"], TakenJob.of(job), ctx).value == 5
 
 
 def test_a_kind_of_its_own_for_a_master(tmp_path):

@@ -26,6 +26,7 @@ from saltlite.minion.pipe import frame_message
 from saltlite.minion.proc import ProcDir, ProcEntry
 from saltlite.minion.process import Setup
 from saltlite.minion.spawner import SpawnFailed, ThreadSpawner
+from saltlite.minion.taken_job import TakenJob
 from saltlite.process import start_ticks
 
 DEADLINE_S = 20.0
@@ -131,14 +132,14 @@ class Bench:
         jid = job["jid"]
         await self.until(lambda: any(name == jid for name, _ in self.services.returns))
         await self.until(lambda: all(one["jid"] != jid for one in self.executor.running()))
-        await self.until(lambda: all(one.job["jid"] != jid for one in self.setup.proc().entries()))
+        await self.until(lambda: all(one.jid != jid for one in self.setup.proc().entries()))
         parcel = self.setup.spool().get(jid) or self.executor._spool.get(jid)
         assert parcel is not None
         return parcel.load
 
     async def run(self, fun: Any, *arg: Any, **fields: Any) -> dict[str, Any]:
         job = self.job(fun, *arg, **fields)
-        self.executor.take(job, "m:1")
+        self.executor.take(TakenJob.of(job), "m:1")
         return await self.result(job)
 
     async def pid(self, job: dict[str, Any]) -> int:
@@ -221,7 +222,7 @@ def test_a_killed_job_returns_254_with_the_signals_name(
 ) -> None:
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.sleep", 60)
-        bench.executor.take(job, "m:1")
+        bench.executor.take(TakenJob.of(job), "m:1")
         os.kill(await bench.pid(job), number)
         load = await bench.result(job)
         assert load["return"] == f"The job's process was ended by {number.name}."
@@ -243,7 +244,7 @@ def test_a_job_that_leaves_without_a_return(play: Callable[..., None]) -> None:
 def test_signals_reach_the_job_and_what_it_has_started(play: Callable[..., None]) -> None:
     async def scenario(bench: Bench) -> None:
         job = bench.job("job_functions.with_child")
-        bench.executor.take(job, "m:1")
+        bench.executor.take(TakenJob.of(job), "m:1")
         pid = await bench.pid(job)
         await bench.until(lambda: bool(bench.services.events))
         child = bench.services.events[0][1]["pid"]
@@ -281,7 +282,7 @@ def test_jobs_wait_their_turn_and_then_are_refused(play: Callable[..., None]) ->
         too_many = bench.job("test.echo", "x")
         ping = bench.job("test.ping")
         for job in (first, *waiting, too_many, ping):
-            bench.executor.take(job, "m:1")
+            bench.executor.take(TakenJob.of(job), "m:1")
         refused = await bench.result(too_many)
         assert refused["return"] == "Refused: 1 jobs run and 3 wait on this minion."
         assert refused["retcode"] == 254
@@ -300,10 +301,10 @@ def test_what_an_earlier_run_left_behind(play: Callable[..., None]) -> None:
         dead, queued, done = (bench.job("test.ping") for _ in range(3))
         proc, spool = bench.setup.proc(), bench.setup.spool()
         gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        proc.write(dead, gone.pid, "m:2")
+        proc.write(TakenJob.of(dead), gone.pid, "m:2")
         gone.communicate(b"\n")
-        proc.write(queued, 0, "m:2")
-        proc.write(done, os.getpid() + 100_000, "m:2")
+        proc.write(TakenJob.of(queued), 0, "m:2")
+        proc.write(TakenJob.of(done), os.getpid() + 100_000, "m:2")
         spool.put(done["jid"], Parcel({"return": "kept as it is"}, "m:2", 0).pack())
         bench.executor.inherit("m:1")
         load = await bench.result(dead)
@@ -323,7 +324,7 @@ def test_what_a_killed_job_waits_for_ends_with_it(play: Callable[..., None]) -> 
     async def scenario(bench: Bench) -> None:
         pids = bench.setup.cachedir / "pids"
         job = bench.job("job_functions.start_and_wait", str(pids))
-        bench.executor.take(job, "m:1")
+        bench.executor.take(TakenJob.of(job), "m:1")
         await bench.until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
         await bench.until(Path(f"{pids}.held").exists)
         started, shell, below = map(int, pids.read_text().split())
@@ -348,7 +349,7 @@ def test_a_scheduled_job_that_was_cut_short_returns_as_scheduled_ones_do(
         proc = bench.setup.proc()
         gone_pid = os.getpid() + 100_000
         for job in (asked, unheard):
-            proc.write(job, gone_pid, "m:2")
+            proc.write(TakenJob.of(job), gone_pid, "m:2")
         bench.executor.inherit("m:1")
         load = await bench.result(asked)
         assert (load["return"], load["retcode"]) == (STOPPED_TEXT, 254)
@@ -363,7 +364,7 @@ def test_a_job_that_outlived_the_minion_is_adopted(play: Callable[..., None]) ->
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.ping")
         alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.setup.proc().write(TakenJob.of(job), alive.pid, "m:2")
         bench.executor.inherit("m:1")
         assert [one["pid"] for one in bench.executor.running()] == [alive.pid]
         alive.communicate(b"\n")
@@ -377,7 +378,7 @@ def test_the_return_that_an_adopted_job_left_is_sent(play: Callable[..., None]) 
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.ping")
         alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.setup.proc().write(TakenJob.of(job), alive.pid, "m:2")
         bench.executor.inherit("m:1")
         bench.setup.spool().put(job["jid"], Parcel({"return": "mine"}, "m:2", 0).pack())
         alive.communicate(b"\n")
@@ -419,7 +420,7 @@ def test_a_job_that_ends_while_the_next_loop_begins_is_sent(
         ):
             job = bench.job("test.ping")
             alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-            proc.write(job, alive.pid, "m:2")
+            proc.write(TakenJob.of(job), alive.pid, "m:2")
             ending.append(job)
             with monkeypatch.context() as patch:
                 patch.setattr(patched, name, moment)
@@ -436,7 +437,7 @@ def test_an_adopted_job_whose_return_was_sent_is_not_called_cut_short(
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.ping")
         alive = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        bench.setup.proc().write(job, alive.pid, "m:2")
+        bench.setup.proc().write(TakenJob.of(job), alive.pid, "m:2")
         bench.executor.inherit("m:1")
         bench.setup.proc().remove(job["jid"])
         alive.communicate(b"\n")
@@ -452,7 +453,7 @@ def test_a_job_that_ends_while_its_proc_file_is_read_is_no_fault(
 ) -> None:
     async def scenario(bench: Bench) -> None:
         proc = bench.setup.proc()
-        proc.write(bench.job("test.ping"), 0, "m:2")
+        proc.write(TakenJob.of(bench.job("test.ping")), 0, "m:2")
         read = ProcDir._read_entry
 
         def late(self: ProcDir, name: str) -> ProcEntry | None:
@@ -489,7 +490,7 @@ def test_another_process_with_a_jobs_old_id_is_left_alone(play: Callable[..., No
 
     async def scenario(bench: Bench) -> None:
         job = bench.job("test.sleep", 300)
-        bench.executor.take(job, "m:1")
+        bench.executor.take(TakenJob.of(job), "m:1")
         pid = await bench.pid(job)
         running = bench.executor._running[job["jid"]]
         other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

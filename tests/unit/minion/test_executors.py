@@ -14,6 +14,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.minion.executors import execute
 from saltlite.minion.job import run_job
+from saltlite.minion.taken_job import TakenJob
 
 OWN = """
     def execute(opts, data, func, args, kwargs):
@@ -37,7 +38,7 @@ def ctx(tmp_path):
 
 
 def ran(ctx, **job):
-    return run_job({"fun": "test.arg_clean", "arg": [1], "jid": "x", **job}, ctx)
+    return run_job(TakenJob.of({"fun": "test.arg_clean", "arg": [1], "jid": "x", **job}), ctx)
 
 
 CLEAN = {"args": [1], "kwargs": {}}
@@ -72,7 +73,7 @@ def test_one_that_is_not_there(ctx):
 )
 def test_nonsense_is_refused(ctx, job):
     with pytest.raises(FunctionError):
-        execute(lambda: None, [], {}, job, ctx)
+        execute(lambda: None, [], {}, TakenJob.of(job), ctx)
 
 
 def test_the_wait_is_the_same_each_time_and_spread():

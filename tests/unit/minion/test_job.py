@@ -15,6 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, RequestTimeout
 from saltlite.host import Host
 from saltlite.minion.job import as_plain, build_failure_fields, run_job
+from saltlite.minion.taken_job import TakenJob
 
 JID = "20240102030405000678"
 
@@ -127,7 +128,7 @@ def run(fun: Any, arg: Any = (), *, ordered: bool = False, **fields: Any) -> dic
         state=state,
     )
     job = {"fun": fun, "arg": list(arg), "tgt": "*", "jid": JID, "ret": "", **fields}
-    return run_job(job, ctx)
+    return run_job(TakenJob.of(job), ctx)
 
 
 def test_a_plain_success_with_its_outputter() -> None:
@@ -303,7 +304,8 @@ def test_only_the_direct_executor_is_there() -> None:
 
 
 def test_fields_of_a_job_that_was_cut_short() -> None:
-    assert build_failure_fields({"fun": "t.ping", "arg": [1], "jid": JID}, "gone", 254) == {
+    job = {"fun": "t.ping", "arg": [1], "jid": JID}
+    assert build_failure_fields(TakenJob.of(job), "gone", 254) == {
         "fun": "t.ping",
         "fun_args": [1],
         "jid": JID,
@@ -313,7 +315,7 @@ def test_fields_of_a_job_that_was_cut_short() -> None:
         "success": False,
     }
     several = build_failure_fields(
-        {"fun": ["a.b", "c.d"], "arg": [[], []], "jid": JID}, "gone", 254
+        TakenJob.of({"fun": ["a.b", "c.d"], "arg": [[], []], "jid": JID}), "gone", 254
     )
     assert several["retcode"] == {"a.b": 254, "c.d": 254}
 

@@ -11,6 +11,7 @@ import pytest
 
 from saltlite.core.plain import Plain
 from saltlite.minion.proc import ProcDir
+from saltlite.minion.taken_job import TakenJob
 from saltlite.process import start_ticks
 from saltlite.transport.codec import pack_bin
 
@@ -24,11 +25,17 @@ def jid(number: int) -> str:
 
 def test_a_proc_file_tells_the_job_and_its_process(tmp_path: Path) -> None:
     proc = ProcDir(tmp_path / "proc")
-    proc.write(JOB, os.getpid(), "m:1")
+    proc.write(TakenJob.of(JOB), os.getpid(), "m:1")
     (entry,) = proc.entries()
     assert entry.jid == JID
     assert entry.alive()
-    assert entry.job == {"jid": JID, "fun": "test.ping", "arg": [], "tgt": "*", "master": "m:1"}
+    assert entry.job.fields == {
+        "jid": JID,
+        "fun": "test.ping",
+        "arg": [],
+        "tgt": "*",
+        "master": "m:1",
+    }
     assert (tmp_path / "proc" / JID).stat().st_mode & 0o777 == 0o600
     proc.remove(JID)
     assert list(proc.entries()) == []
@@ -37,8 +44,8 @@ def test_a_proc_file_tells_the_job_and_its_process(tmp_path: Path) -> None:
 def test_a_waiting_job_and_an_ended_one_are_not_alive(tmp_path: Path) -> None:
     proc = ProcDir(tmp_path)
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    proc.write(JOB, child.pid, "m")
-    proc.write({**JOB, "jid": jid(1)}, 0, "m")
+    proc.write(TakenJob.of(JOB), child.pid, "m")
+    proc.write(TakenJob.of({**JOB, "jid": jid(1)}), 0, "m")
     waiting, running = proc.entries()
     assert (waiting.alive(), running.alive()) == (False, True)
     child.communicate(b"\n")

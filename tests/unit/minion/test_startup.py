@@ -12,6 +12,7 @@ from saltlite.config.load import load_minion
 from saltlite.core.ids import valid_jid
 from saltlite.minion.process import return_load
 from saltlite.minion.startup import startup_job
+from saltlite.minion.taken_job import TakenJob
 
 
 def files(tmp_path: Any, **options: Any) -> Any:
@@ -34,7 +35,7 @@ def test_the_job_that_is_asked_for(
     assert job is not None
     assert (job["fun"], job["arg"], job["tgt"]) == (fun, arg, "web1")
     assert valid_jid(job["jid"])
-    load = return_load("web1", job, {"jid": job["jid"], "fun": fun, "return": {}})
+    load = return_load("web1", TakenJob.of(job), {"jid": job["jid"], "fun": fun, "return": {}})
     assert load["jid"] == "req"  # the master gives it one
 
 
