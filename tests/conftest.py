@@ -28,6 +28,9 @@ SECTIONS: tuple[Any, ...] = (
 )
 """The options with directories of their own on a machine with Salt."""
 
+DAEMON_TESTS = ("tests/integration/", "tests/fault/", "tests/attack/")
+"""Tests that start daemons and wait for them, which takes most of a run's time."""
+
 OWN_ROOT = tempfile.mkdtemp(prefix="sl-own-", dir="/tmp")
 """Instead of ``/`` for the directories that a test does not name: what Salt has on this machine
 (keys, custom modules, running jobs, a broken configuration) is no part of a test."""
@@ -58,6 +61,43 @@ os.environ["SALT_CONFIG_DIR"] = paths.DEFAULT_DIR  # for the commands that tests
 os.environ["SALT_SALTFILE"] = f"{OWN_ROOT}/Saltfile"  # instead of one of whoever runs the tests
 Path(OWN_ROOT, "Saltfile").touch()
 os.chmod(OWN_ROOT, 0o755)  # tests become other users, who read it too
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("two runs of one change, see .ci/run")
+    group.addoption("--passed-to", type=Path, help="write the names of tests that pass")
+    group.addoption("--not-again", type=Path, help="leave out tests of daemons that are in there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--passed-to")
+    if path and not hasattr(config, "workerinput"):  # the controller hears of all workers' tests
+        config.pluginmanager.register(PassedTests(path))
+
+
+class PassedTests:
+    """Writes down which tests have passed, one name a line."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._file.write(f"{report.nodeid}\n")
+
+    def pytest_sessionfinish(self) -> None:
+        self._file.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    path = config.getoption("--not-again")
+    if not path:
+        return
+    passed = {name for name in path.read_text().splitlines() if name.startswith(DAEMON_TESTS)}
+    left_out = [item for item in items if item.nodeid in passed]
+    items[:] = [item for item in items if item.nodeid not in passed]
+    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_unconfigure() -> None:

@@ -128,6 +128,7 @@ def test_children_run_are_named_and_end_in_order(
         on_ready=lambda: note(tmp_path, "ready"),
     )
     wait_for(lambda: notes(tmp_path, "ready"), "the report of readiness")
+    wait_for(lambda: notes(tmp_path, "first") and notes(tmp_path, "late"), "both children")
     (first,) = notes(tmp_path, "first")
     assert title(first) == "saltlite-test First"
     parent.signal(signal.SIGTERM)
