@@ -19,7 +19,7 @@ from saltlite.highstate.slots import fill_slots
 from saltlite.highstate.state_return import StateReturn
 from saltlite.loader.catalogue import STATES
 from saltlite.loader.registry import Function
-from saltlite.loader.signature import keywords
+from saltlite.loader.signature import keywords, required
 from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
 
 OWN = SPELLINGS | {
@@ -243,15 +243,8 @@ def _describe_stray_arguments(stray: list[str], name: str) -> str:
 
 
 def missing_of(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
-    """The arguments without a default that are not given, by the function's code."""
-    bound = 0
-    while isinstance(function, partial):
-        # What is bound already (the context) is nothing that a declaration could lack.
-        bound, function = bound + len(function.args), function.func
-    plain: Any = vars(function).get("__wrapped__", function)
-    code = plain.__code__
-    named = code.co_varnames[bound : code.co_argcount - len(plain.__defaults__ or ())]
-    return [name for name in named if name not in given]
+    """The arguments without a default that are not given."""
+    return [name for name in required(function) if name not in given]
 
 
 def _format_trace(error: BaseException) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from saltlite.core.arguments import OptionArguments
 
 _TAKES_MORE = 0x04
 """``CO_VARARGS`` of a code object: there is an ``*args``."""
@@ -20,6 +23,9 @@ def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     A plain function's code tells, with or without its first arguments bound. All else is asked
     through ``inspect``, which takes longer to load than most jobs take.
     """
+    arguments = _find_option_arguments(function)
+    if arguments is not None:
+        return frozenset(arguments.names), arguments.takes_any
     plain, bound = _strip_partials(function)
     if plain is None:
         return _inspect_parameters(function)
@@ -27,6 +33,19 @@ def keywords(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     first = min(max(bound, code.co_posonlyargcount), code.co_argcount)
     last = code.co_argcount + code.co_kwonlyargcount
     return frozenset(code.co_varnames[first:last]), bool(code.co_flags & _TAKES_ANY)
+
+
+def required(function: Callable[..., Any]) -> list[str]:
+    """The arguments without a default; what is bound already is none that could be missing."""
+    arguments = _find_option_arguments(function)
+    if arguments is not None:
+        return list(arguments.required)
+    bound = 0
+    while isinstance(function, partial):
+        bound, function = bound + len(function.args), function.func
+    plain: Any = vars(function).get("__wrapped__", function)
+    code = plain.__code__
+    return list(code.co_varnames[bound : code.co_argcount - len(plain.__defaults__ or ())])
 
 
 def fits(
@@ -53,6 +72,15 @@ def fits(
             return False
     optional = code.co_varnames[code.co_argcount - len(plain.__defaults__ or ()) : code.co_argcount]
     return free <= {*kwargs, *optional, *(plain.__kwdefaults__ or ())}
+
+
+def _find_option_arguments(function: Callable[..., Any]) -> OptionArguments | None:
+    """Of a function of ``core/arguments.py``, of whose arguments only a context may be bound."""
+    plain: Any = function
+    if isinstance(function, partial) and not function.keywords and len(function.args) == 1:
+        plain = function.func
+    found: OptionArguments | None = getattr(plain, "option_arguments", None)
+    return found if found is None or found.has_context == (plain is not function) else None
 
 
 def _strip_partials(function: Callable[..., Any]) -> tuple[FunctionType | None, int]:

@@ -1,62 +1,31 @@
 """Run commands on the minion.
 
-The options are explained at :class:`saltlite.providers.command.CommandOptions`; every function
-lists those it takes, in Salt's order, since people also give them by position.
+The options are explained at :class:`saltlite.providers.command.CommandOptions`, which has them in
+Salt's order, since people also give them by position.
 """
 
 from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import select_options, takes_options
 from saltlite.core.dataclasses import replace
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers import command
-from saltlite.providers.command import DEFAULT_SHELL, CommandOptions
+from saltlite.providers.command import CommandOptions
 
 log = logging.getLogger(__name__)
 
 _NOT_CACHED = {"pid": 0, "retcode": 1, "stdout": "", "stderr": "", "cache_error": True}
 
 
-def run(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    rstrip: bool = True,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    redirect_stderr: bool = True,
-    bg: bool = False,
-    password: str | None = None,
-    encoded_cmd: bool = False,
-    raise_err: bool = False,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> str:
+@takes_options(CommandOptions, redirect_stderr=True)
+def run(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> str:
     r"""Run a command and give back its output, errors included.
 
     The job's exit code is the command's, unless ``ignore_retcode`` is set or ``success_retcodes``,
@@ -68,173 +37,58 @@ def run(
         salt '*' cmd.run "ls -l | awk '/foo/{print \$2}'"
         salt '*' cmd.run 'grep f' stdin='one\ntwo\nthree\nfour'
     """
-    options = CommandOptions.of(locals())
-    if bg:
-        command.start(ctx, cmd, options)
-        return ""
-    outcome = command.run(ctx, cmd, options)
-    if raise_err and outcome.retcode != 0:
-        raise FunctionError(outcome.stdout)
-    command.log_output(outcome.stdout, options, outcome.retcode)
-    return outcome.stdout
+    return _run_command(ctx, cmd, options)
 
 
-def shell(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    rstrip: bool = True,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    bg: bool = False,
-    password: str | None = None,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> str:
+@takes_options(CommandOptions, without="python_shell redirect_stderr encoded_cmd raise_err")
+def shell(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> str:
     """Run a command in a shell and give back its output; otherwise as ``cmd.run``.
 
     CLI Example:
 
         salt '*' cmd.shell "echo $HOME | tr a-z A-Z"
     """
-    wants_shell = kwargs.get("python_shell", True)
-    options = CommandOptions.of(locals(), python_shell=wants_shell, redirect_stderr=True)
-    if bg:
+    wants_shell: Any = options.kwargs.get("python_shell", True)
+    options = replace(options, python_shell=wants_shell, redirect_stderr=True)
+    return _run_command(ctx, cmd, options)
+
+
+def _run_command(ctx: MinionContext, cmd: object, options: CommandOptions) -> str:
+    """Run a command, or start it if nobody waits; its output."""
+    if options.bg:
         command.start(ctx, cmd, options)
         return ""
     outcome = command.run(ctx, cmd, options)
+    if options.raise_err and outcome.retcode != 0:
+        raise FunctionError(outcome.stdout)
     command.log_output(outcome.stdout, options, outcome.retcode)
     return outcome.stdout
 
 
-def run_stdout(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    rstrip: bool = True,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    password: str | None = None,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> str:
+@takes_options(CommandOptions, without="redirect_stderr bg encoded_cmd raise_err")
+def run_stdout(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> str:
     """Run a command and give back its standard output; options as for ``cmd.run``.
 
     CLI Example:
 
         salt '*' cmd.run_stdout "ls -l"
     """
-    return command.run(ctx, cmd, CommandOptions.of(locals())).stdout
+    return command.run(ctx, cmd, options).stdout
 
 
-def run_stderr(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    rstrip: bool = True,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    password: str | None = None,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> str:
+@takes_options(CommandOptions, without="redirect_stderr bg encoded_cmd raise_err")
+def run_stderr(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> str:
     """Run a command and give back its standard error; options as for ``cmd.run``.
 
     CLI Example:
 
         salt '*' cmd.run_stderr "ls /nosuch"
     """
-    return command.run(ctx, cmd, CommandOptions.of(locals())).stderr
+    return command.run(ctx, cmd, options).stderr
 
 
-def run_all(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    rstrip: bool = True,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    redirect_stderr: bool = False,
-    password: str | None = None,
-    encoded_cmd: bool = False,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> dict[str, Any]:
+@takes_options(CommandOptions, without="bg raise_err")
+def run_all(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> dict[str, Any]:
     """Run a command and give back ``pid``, ``retcode``, ``stdout`` and ``stderr``.
 
     Options as for ``cmd.run``; ``redirect_stderr`` joins both outputs.
@@ -243,107 +97,45 @@ def run_all(
 
         salt '*' cmd.run_all "ls -l"
     """
-    return command.run(ctx, cmd, CommandOptions.of(locals())).as_map()
+    return command.run(ctx, cmd, options).as_map()
 
 
-def retcode(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    password: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> int:
+@takes_options(
+    CommandOptions,
+    without="rstrip hide_output redirect_stderr bg encoded_cmd raise_err prepend_path",
+)
+def retcode(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> int:
     """Run a command and give back its exit code; options as for ``cmd.run``.
 
     CLI Example:
 
         salt '*' cmd.retcode "grep -q foo /etc/motd"
     """
-    return command.run(ctx, cmd, CommandOptions.of(locals())).retcode
+    return command.run(ctx, cmd, options).retcode
 
 
-def run_bg(
-    ctx: MinionContext,
-    cmd: object,
-    cwd: str | None = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    clean_env: bool = False,
-    template: str | None = None,
-    umask: object = None,
-    timeout: float | None = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    reset_system_locale: bool = True,
-    ignore_retcode: bool = False,
-    saltenv: str | None = None,
-    password: str | None = None,
-    prepend_path: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
-) -> dict[str, int]:
+@takes_options(
+    CommandOptions,
+    "cwd runas group shell python_shell env clean_env template umask timeout output_encoding"
+    " output_loglevel log_callback reset_system_locale ignore_retcode saltenv password"
+    " prepend_path success_retcodes success_stdout success_stderr",
+)
+def run_bg(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> dict[str, int]:
     """Start a command and do not wait for it; gives back ``pid``.
 
     CLI Example:
 
         salt '*' cmd.run_bg "sleep 600"
     """
-    return {"pid": command.start(ctx, cmd, CommandOptions.of(locals()))}
+    return {"pid": command.start(ctx, cmd, options)}
 
 
+@takes_options(
+    CommandOptions,
+    without="clean_env rstrip ignore_retcode redirect_stderr encoded_cmd raise_err prepend_path",
+)
 def script(
-    ctx: MinionContext,
-    source: str,
-    args: object = None,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    template: str | None = None,
-    umask: object = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    hide_output: bool = False,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    saltenv: str | None = None,
-    use_vt: bool = False,
-    bg: bool = False,
-    password: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
+    ctx: MinionContext, options: CommandOptions, /, source: str, args: object = None
 ) -> dict[str, Any]:
     """Fetch a script (``salt://`` or a path here) and run it; gives back as ``cmd.run_all``.
 
@@ -353,34 +145,18 @@ def script(
 
         salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
     """
-    return _run_script(ctx, source, args, CommandOptions.of(locals()), kwargs, wait=not bg)
+    return _run_script(ctx, source, args, options)
 
 
+@takes_options(
+    CommandOptions,
+    "cwd stdin runas group shell python_shell env template umask timeout reset_system_locale"
+    " saltenv output_encoding output_loglevel log_callback use_vt password success_retcodes"
+    " success_stdout success_stderr",
+    template="jinja",
+)
 def script_retcode(
-    ctx: MinionContext,
-    source: str,
-    args: object = None,
-    cwd: str | None = None,
-    stdin: object = None,
-    runas: str | None = None,
-    group: str | None = None,
-    shell: str = DEFAULT_SHELL,
-    python_shell: bool | None = None,
-    env: object = None,
-    template: str | None = "jinja",
-    umask: object = None,
-    timeout: float | None = None,
-    reset_system_locale: bool = True,
-    saltenv: str | None = None,
-    output_encoding: str | None = None,
-    output_loglevel: str = "debug",
-    log_callback: object = None,
-    use_vt: bool = False,
-    password: str | None = None,
-    success_retcodes: object = None,
-    success_stdout: object = None,
-    success_stderr: object = None,
-    **kwargs: Any,
+    ctx: MinionContext, options: CommandOptions, /, source: str, args: object = None
 ) -> int:
     """Fetch a script, run it, and give back its exit code; as ``cmd.script``.
 
@@ -388,7 +164,7 @@ def script_retcode(
 
         salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2'
     """
-    code: int = _run_script(ctx, source, args, CommandOptions.of(locals()), kwargs)["retcode"]
+    code: int = _run_script(ctx, source, args, options)["retcode"]
     return code
 
 
@@ -426,7 +202,7 @@ def exec_code_all(
 
         salt '*' cmd.exec_code_all ruby 'puts "cheese"'
     """
-    options = CommandOptions.of({**kwargs, "kwargs": kwargs}, cwd=cwd)
+    options = CommandOptions(**select_options(CommandOptions, kwargs), cwd=cwd, kwargs=kwargs)
     given = [args] if isinstance(args, str) else list(args or [])
     with ctx.host.private_file(code.encode(), owner=options.runas) as path:
         argv = [*shlex.split(lang), path, *map(str, given)]
@@ -505,24 +281,18 @@ _THEN_REMOVE = '"$@"; rm -f -- "$0"; rmdir -- "${0%/*}"'
 
 
 def _run_script(
-    ctx: MinionContext,
-    source: str,
-    args: Any,
-    options: CommandOptions,
-    variables: Mapping[str, object],
-    *,
-    wait: bool = True,
+    ctx: MinionContext, source: str, args: Any, options: CommandOptions
 ) -> dict[str, Any]:
-    content = _read_script(ctx, source, options, variables)
+    content = _read_script(ctx, source, options)
     if content is None:
         return dict(_NOT_CACHED)
     options = replace(options, template=None)
     given = shlex.split(args) if isinstance(args, str) else [str(arg) for arg in args or []]
     with ctx.host.private_file(
-        content, owner=options.runas, suffix=_script_suffix(source), keep=not wait
+        content, owner=options.runas, suffix=_script_suffix(source), keep=options.bg
     ) as path:
         argv = [path, *given] if content.startswith(b"#!") else [options.shell, path, *given]
-        if wait:
+        if not options.bg:
             return command.run(ctx, argv, options, shown=path).as_map()
         pid = command.start(ctx, ["/bin/sh", "-c", _THEN_REMOVE, path, *argv], options)
     return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
@@ -534,9 +304,7 @@ def _script_suffix(source: str) -> str:
     return f"{dot}{ending}" if dot and ending.isalnum() else ""
 
 
-def _read_script(
-    ctx: MinionContext, source: str, options: CommandOptions, variables: Mapping[str, object]
-) -> bytes | None:
+def _read_script(ctx: MinionContext, source: str, options: CommandOptions) -> bytes | None:
     """What a script says, ``None`` if it cannot be had; raises RenderError."""
     from saltlite.fileserver.client import file_client
 
@@ -550,7 +318,7 @@ def _read_script(
     if options.template not in ENGINES:
         log.error("Attempted to render template with unavailable engine %s", options.template)
         return None
-    own = own_keywords(variables)
+    own = own_keywords(options.kwargs)
     context = {**own, **(own.pop("context", None) or {})}
     text = content.decode("utf-8", "surrogateescape")
     rendered = render_template(

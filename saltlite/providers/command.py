@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import dataclass, fields
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import CommandError, FunctionError
 from saltlite.host import Account, Completed, Host
 
@@ -64,7 +64,7 @@ class CommandOptions:
     """The options that the functions of ``cmd`` share, by Salt's names.
 
     ``python_shell`` ``None`` means: a shell if a person asked for the command, none if a template
-    or a state did. ``timeout`` is in seconds. ``from_job``: a person asked.
+    or a state did. ``timeout`` is in seconds. ``bg``: nobody waits for the end.
     """
 
     cwd: str | None = None
@@ -76,27 +76,32 @@ class CommandOptions:
     env: Any = None
     clean_env: bool = False
     template: str | None = None
-    saltenv: str | None = None
     rstrip: bool = True
     umask: Any = None
     output_encoding: str | None = None
     output_loglevel: str = "debug"
+    log_callback: object = None
     hide_output: bool = False
     timeout: float | None = None
     reset_system_locale: bool = True
     ignore_retcode: bool = False
+    saltenv: str | None = None
+    use_vt: bool = False
     redirect_stderr: bool = False
+    bg: bool = False
+    password: str | None = None
+    encoded_cmd: bool = False
+    raise_err: bool = False
     prepend_path: str | None = None
     success_retcodes: Any = None
     success_stdout: Any = None
     success_stderr: Any = None
-    from_job: bool = False
+    kwargs: Mapping[str, object] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any], **changed: Any) -> CommandOptions:
-        """From a function's arguments; what is none of the options is left out."""
-        wanted = {**arguments, "from_job": "__pub_jid" in arguments.get("kwargs", {}), **changed}
-        return cls(**{each.name: wanted[each.name] for each in fields(cls) if each.name in wanted})
+    @property
+    def is_from_job(self) -> bool:
+        """Whether a person asked for the command."""
+        return "__pub_jid" in self.kwargs
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +274,7 @@ def _check_group(group: str | None) -> None:
 def _wants_shell(ctx: MinionContext, options: CommandOptions) -> bool:
     if options.python_shell is not None:
         return bool(options.python_shell)
-    return options.from_job or not ctx.config.modules.cmd_safe
+    return options.is_from_job or not ctx.config.modules.cmd_safe
 
 
 def _shell_argv(command: list[str] | str, shell: bool) -> list[str] | None:

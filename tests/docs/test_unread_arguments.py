@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -42,8 +42,18 @@ def functions(kind: str) -> dict[str, Definition]:
     for name, value in public(kind):
         definition = program().member(value.__module__, value.__qualname__.partition(".")[0])
         assert isinstance(definition, Definition), f"{name} is not found"
-        found[name] = inner(definition, value.__name__)
+        found[name] = with_options(inner(definition, value.__name__), value)
     return found
+
+
+def with_options(definition: Definition, value: Any) -> Definition:
+    """With the options that a function takes as one value, if it does."""
+    arguments = getattr(value, "option_arguments", None)
+    if arguments is None:
+        return definition
+    family = program().member(arguments.family.__module__, arguments.family.__name__)
+    assert isinstance(family, Definition)
+    return replace(definition, family=family, options=tuple(arguments.options))
 
 
 def inner(definition: Definition, name: str) -> Definition:
@@ -152,9 +162,12 @@ def by_locals(found, missing):
 
 def deletes(gone):
     del gone
+
+def takes_family(options, /, own):
+    return callee.show(options, own)
 """
 CALLEE = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 def takes(one, two):
     return one + 1
@@ -172,6 +185,21 @@ def keywords(**given):
 
 def of_map(arguments):
     return arguments["found"]
+
+@dataclass
+class Family:
+    found: int = 0
+    lost: int = 0
+    missing: int = 0
+
+    def show(self):
+        return self.found
+
+def show(family: Family, own):
+    return Thing(family.lost, None)
+
+def show_other(other):
+    return other.missing
 """
 EXPECTED = {
     "reads_all": [],
@@ -180,6 +208,7 @@ EXPECTED = {
     "by_keyword": ["missing"],
     "by_locals": ["missing"],
     "deletes": ["gone"],
+    "takes_family": ["own", "missing"],
 }
 
 
@@ -193,4 +222,9 @@ def test_the_walk(name: str, tmp_path: Path) -> None:
     walked = Program(tmp_path)
     function = walked.member("saltlite.probe", name)
     assert isinstance(function, Definition)
+    if name == "takes_family":
+        family = walked.member("saltlite.probe_callee", "Family")
+        assert isinstance(family, Definition)
+        options = ("found", "lost", "missing")
+        function = replace(function, family=family, options=options)
     assert unread(walked, {name: function}).get(name, []) == EXPECTED[name]

@@ -180,8 +180,9 @@ class Cluster:
         minion_options: Mapping[str, Any] | None = None,
         auto_accept: bool = True,
         umask: int = -1,
+        root: Path | None = None,
     ) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="sl-", dir="/tmp"))
+        self.root = root or Path(tempfile.mkdtemp(prefix="sl-", dir="/tmp"))
         self.master_kind = master
         if isinstance(minions, int):
             minions = {f"m{number}": OURS for number in range(1, minions + 1)}

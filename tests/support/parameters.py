@@ -9,7 +9,7 @@ looked up. What cannot be followed counts as read, so all that is found here is 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -60,13 +60,17 @@ class Module:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
 
+    @property
+    def attributes(self) -> Set[str]:
+        return self.attribute_nodes.keys()
+
     @cached_property
-    def attributes(self) -> frozenset[str]:
-        return frozenset(
-            node.attr
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-        )
+    def attribute_nodes(self) -> Mapping[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.attr, []).append(node)
+        return found
 
     @cached_property
     def imported(self) -> frozenset[str]:
@@ -85,6 +89,10 @@ class Definition:
     node: Any = field(compare=False, hash=False)
     owner: str = ""
     """The class of a method."""
+    family: Definition | None = None
+    """The class of the options that the function takes as one value (``core/arguments.py``)."""
+    options: tuple[str, ...] = ()
+    """Those of its fields that callers give."""
 
     @property
     def is_class(self) -> bool:
@@ -169,18 +177,57 @@ class Program:
 
     def fields(self, owner: Definition) -> list[str]:
         """The fields of a dataclass, those of its bases first."""
-        names: list[str] = []
-        for each in reversed(list(self.lineage(owner))):
-            for node in each.node.body:
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    names.append(node.target.id)
-        return list(dict.fromkeys(names))
+        lineage = reversed(list(self.lineage(owner)))
+        return list(dict.fromkeys(name for each in lineage for name in _annotations(each.node)))
 
     # -- who reads what
 
     def reads(self, function: Definition, parameter: str) -> bool:
         """Whether a function looks at its parameter, or hands it to something that does."""
         return self._once(("parameter", function, parameter), self._reads, function, parameter)
+
+    def reads_option(self, function: Definition, name: str) -> bool:
+        """Whether anything looks at a field of the options that a function takes.
+
+        A value of a family is called ``options``, or is a parameter of the family's type.
+        """
+        return self._once(("option", function.family, name), self._reads_option, function, name)
+
+    def _reads_option(self, function: Definition, name: str) -> bool:
+        assert function.family is not None
+        lineage = list(self.lineage(function.family))
+        homes = {each.module for each in lineage}
+        for module in self.modules.values():
+            if module.name not in homes and not homes & module.imported:
+                continue
+            for node in module.attribute_nodes.get(name, ()):
+                inside = self._enclosing(module, node, lineage)
+                if inside is not None and self._use_reads(module, inside, node):
+                    return True
+        return False
+
+    def _enclosing(
+        self, module: Module, node: ast.Attribute, lineage: list[Definition]
+    ) -> Definition | None:
+        """The function in which an attribute is one of a value of the family, if it is that."""
+        classes = {each.name for each in lineage}
+        held = node.value.id if isinstance(node.value, ast.Name) else ""
+        around: Any = node
+        while not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            around = module.parents[around]
+        if isinstance(around, ast.Module):
+            return None
+        above = module.parents[around]
+        owner = above.name if isinstance(above, ast.ClassDef) else ""
+        arguments = around.args
+        typed = {
+            each.arg
+            for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            if each.annotation is not None and ast.unparse(each.annotation) in classes
+        }
+        if held == "options" or held in typed or (held == "self" and owner in classes):
+            return Definition(module.name, around.name, around, owner)
+        return None
 
     def _once(self, key: tuple[Any, ...], ask: Any, *arguments: Any) -> bool:
         if key not in self._answers:
@@ -349,6 +396,15 @@ class Program:
         return self.reads_key(callee, named[place], key)
 
 
+def _annotations(node: ast.ClassDef) -> list[str]:
+    """What the body of a class annotates: its fields."""
+    return [
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+
+
 def _uses(function: Function, name: str) -> list[ast.Name]:
     return [
         node
@@ -424,17 +480,21 @@ def _is_static(node: Function) -> bool:
     )
 
 
-def parameters(function: Function) -> list[str]:
-    """The parameters that a caller can name."""
-    arguments = function.args
+def parameters(function: Definition) -> list[str]:
+    """The parameters that a caller can name, but for options that are fields."""
+    arguments = function.node.args
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return names[1:] if names[:1] == ["ctx"] else names
+    names = names[1:] if names[:1] == ["ctx"] else names
+    return names[1:] if function.family else names
 
 
 def unread(program: Program, functions: Mapping[str, Definition]) -> dict[str, list[str]]:
     """The parameters that nobody reads, by the names of their functions."""
     found = {
-        name: [each for each in parameters(function.node) if not program.reads(function, each)]
+        name: [
+            *[each for each in parameters(function) if not program.reads(function, each)],
+            *[each for each in function.options if not program.reads_option(function, each)],
+        ]
         for name, function in functions.items()
     }
     return {name: names for name, names in sorted(found.items()) if names}

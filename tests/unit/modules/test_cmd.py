@@ -245,7 +245,7 @@ def test_a_script_that_runs_on_removes_itself(tmp_path, monkeypatch):
 )
 def test_the_shell_is_that_of_who_started_it_else_sh(given, shell):
     env = {name: value for name, value in os.environ.items() if name != "SHELL"} | given
-    shown = "from saltlite.modules.cmd import DEFAULT_SHELL; print(DEFAULT_SHELL)"
+    shown = "from saltlite.providers.command import DEFAULT_SHELL; print(DEFAULT_SHELL)"
     argv = [sys.executable, "-c", shown]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
     assert done.stdout == f"{shell}\n"
