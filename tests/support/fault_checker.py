@@ -23,6 +23,9 @@ SAME_LINES = 15
 SAME_LINES_WITHIN_S = 15.0
 """So often may a daemon say the same in that time: not one line a second."""
 
+REFUSALS = 180
+"""So many lines about who was refused, in that time. Source: docs/security.md#refusals."""
+
 MORE_MIB = 64.0
 MORE_DESCRIPTORS = 12
 MORE_THREADS = 3
@@ -246,12 +249,14 @@ def _find_repeated(lines: Iterable[Line]) -> Iterator[str]:
         words = re.sub(r"[0-9a-f]{8,}|\d+", "#", _message_of(one["line"]))
         stamps[one["daemon"], words].append(one["at"])
     for (daemon, words), moments in stamps.items():
-        for first, last in zip(moments, moments[SAME_LINES:], strict=False):
+        most = REFUSALS if words.startswith("Refused:") else SAME_LINES
+        for first, last in zip(moments, moments[most:], strict=False):
             if last - first < SAME_LINES_WITHIN_S:
-                yield f"{daemon} said more than {SAME_LINES} times in {last - first:.0f} s: {words}"
+                yield f"{daemon} said more than {most} times in {last - first:.0f} s: {words}"
                 break
 
 
 def _message_of(line: str) -> str:
     """A line without its time: the text after the level."""
-    return re.split(r"\[(?:WARNING|ERROR|CRITICAL)\s*\]", line, maxsplit=1)[-1].strip()
+    message = re.split(r"\[(?:WARNING|ERROR|CRITICAL)\s*\]", line, maxsplit=1)[-1].strip()
+    return "Refused:" if message.startswith("Refused:") else message

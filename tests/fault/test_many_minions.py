@@ -1,0 +1,146 @@
+"""Thousands of minions below one master: nothing is lost, and each costs what one of few does.
+
+``SALTLITE_FLEET=10000`` for so many, in several processes, with ``SALTLITE_FLEET_JOBS=10000`` and
+``SALTLITE_FLEET_EVENTS=1000000`` for the soak. Source: docs/reliability.md#many-minions.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+
+import pytest
+from fleet import Fleet, cpu_s, fleet, usage
+
+from cluster import Cluster, eventually
+from saltlite.client.local import JobRequest, LocalClient
+from saltlite.config.load import load_master
+
+pytestmark = pytest.mark.alone
+
+MINIONS = int(os.environ.get("SALTLITE_FLEET", "300"))
+JOBS = int(os.environ.get("SALTLITE_FLEET_JOBS", "200"))
+EVENTS = int(os.environ.get("SALTLITE_FLEET_EVENTS", "3000"))
+FEW = 100
+IS_LARGE = MINIONS >= 5000
+PATIENCE_S = 60 + MINIONS // 20
+REAUTH_S = 10.0
+BACK_S = 30.0
+KIB = 50
+MORE_MIB = 60.0
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    options = {"worker_threads": 2, "auto_accept": False}
+    with Cluster(minions=0, master_options=options) as one:
+        one.start_master()
+        yield one
+
+
+def count_returns(cluster: Cluster, jid: str) -> int:
+    path = cluster.cache_dir / "jobs.sqlite"
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        return int(db.execute("SELECT count(*) FROM returns WHERE jid = ?", (jid,)).fetchone()[0])
+
+
+def slow() -> float:
+    """How many times longer this machine takes, which others use, too."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300 + MINIONS // 4)
+def test_a_job_a_deploy_and_a_restart_lose_nobody(cluster: Cluster) -> None:
+    options = (f"--return-kib={KIB}", f"--reauth-delay={REAUTH_S}", "--processes=2", "--patient")
+    with fleet(cluster, MINIONS, *options) as many:
+        answered, seconds = many.ping(PATIENCE_S)
+        print(f"{MINIONS} minions: test.ping {seconds:.1f} s")
+        assert len(answered) == MINIONS
+        deploy(many)
+        restart(many)
+        answered, _ = many.ping(PATIENCE_S)
+        assert len(answered) == MINIONS
+
+
+def deploy(many: Fleet) -> None:
+    """A state run on all, each with a return of so many KiB, which are all on record."""
+    with LocalClient(load_master(many.cluster.master_dir)) as client:
+        reply = client.publish(JobRequest(tgt="*", fun="state.apply"))
+    assert reply is not None and reply.jid is not None
+    report = many.report("job", "state.apply")
+    print(f"state.apply, {KIB} KiB each: {report['seconds']:.1f} s")
+    assert (report["done"], report["lost"]) == (many.minions, 0)
+    assert count_returns(many.cluster, reply.jid) == many.minions
+
+
+def restart(many: Fleet) -> None:
+    """All come back, and not all at once."""
+    assert many.cluster.master.stop() == 0
+    many.cluster.start_master()
+    begun_s = time.monotonic()
+    report = many.report("back")
+    took_s = time.monotonic() - begun_s
+    print(f"back after a restart: {took_s:.1f} s")
+    assert (report["done"], report["lost"]) == (many.minions, 0)
+    assert took_s > REAUTH_S / 2, "they all signed in at once"
+    assert took_s < BACK_S * slow()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300 + MINIONS // 4)
+def test_each_of_many_costs_what_one_of_few_does(cluster: Cluster) -> None:
+    """CPU of the master for each return of ``test.ping``; the job itself costs, too."""
+    spent = {}
+    for minions in (FEW, MINIONS):
+        with fleet(cluster, minions, f"--prefix=of{minions}x") as some:
+            some.ping(PATIENCE_S)
+            rounds = max(2, 1000 // minions)
+            master = cluster.master.processes()
+            before_s = cpu_s(master)
+            for _ in range(rounds):
+                assert len(some.ping(PATIENCE_S)[0]) == minions
+            spent[minions] = (cpu_s(master) - before_s) * 1e6 / (rounds * minions)
+        for path in (cluster.pki_dir / "minions").iterdir():
+            path.unlink()
+    print({minions: f"{each_us:.0f} µs" for minions, each_us in spent.items()})
+    assert spent[MINIONS] < spent[FEW] * 1.2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300 + JOBS + EVENTS // 100)
+def test_memory_descriptors_and_files_stay_as_they_are(cluster: Cluster) -> None:
+    """Many jobs to a few minions, many events from all; growth is that of a warm master."""
+    with fleet(cluster, FEW, "--patient") as some:
+        work(some, JOBS // 4, EVENTS // 4)
+        before = usage(cluster.master.processes())
+        sockets = sorted(cluster.sock_dir.iterdir())
+        work(some, JOBS, EVENTS)
+        after = usage(cluster.master.processes())
+        assert sorted(cluster.sock_dir.iterdir()) == sockets
+    print({title: (round(before[title][0]), round(after[title][0])) for title in after})
+    assert after.keys() == before.keys()
+    for title, (mib, descriptors) in after.items():
+        assert mib < before[title][0] + MORE_MIB, title
+        assert descriptors <= before[title][1] + 8, title
+
+
+def work(some: Fleet, jobs: int, events: int) -> None:
+    store = some.cluster.cache_dir / "jobs.sqlite"
+
+    def rows() -> int:
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM returns").fetchone()[0])
+
+    first = rows() if store.exists() else 0
+    with LocalClient(load_master(some.cluster.master_dir)) as client:
+        for number in range(jobs):
+            assert client.publish(JobRequest(tgt="swarm0000*", fun="test.ping"))
+            if number % 50 == 49:  # no more in flight than minions can answer
+                wanted = first + (number + 1) * 10
+                eventually(lambda n=wanted: rows() >= n, within_s=120, what="all returns")
+    some.say(f"events {max(1, events // FEW)}")
+    fired = some.report("events")
+    assert fired["lost"] == 0
