@@ -174,6 +174,11 @@ def test_what_is_allowed_is_no_breach() -> None:
     )  # fmt: skip
     first(lines, "return", jid="jid3", minion="m1").update(retcode=254, digest="cut short")
     drop(lines, "cli")
+    drop(lines, "log", daemon="master")  # who would have said so was killed with it
+    lines.append(
+        line("fault", 15.0, name="kill master", begun_s=15.1, ended_s=15.2, back_within_s=10.0,
+             minions=[], pids=[], is_disk_lost=False, ended_daemon="master")
+    )  # fmt: skip
     assert find_breaches(History(lines)) == []
 
 

@@ -26,6 +26,8 @@ SAME_LINES_WITHIN_S = 15.0
 REFUSALS = 180
 """So many lines about who was refused, in that time. Source: docs/security.md#refusals."""
 
+TOGETHER_S = 2.0
+
 MORE_MIB = 64.0
 MORE_DESCRIPTORS = 12
 MORE_THREADS = 3
@@ -236,7 +238,10 @@ def _check_lines(run: Checked) -> Iterator[str]:
     if any("Traceback" in text for text in texts):
         yield "a traceback in a log"
     yield from _find_repeated(lines)
+    ends = [one for one in run.faults if one.get("ended_daemon") == "master"]
     for fault in run.faults:
+        if any(abs(one["begun_s"] - fault["begun_s"]) < TOGETHER_S for one in ends):
+            continue  # who would have told of it was killed, too
         for pid in fault["pids"]:
             said = [text for text in texts if f"(process {pid})" in text]
             if len(said) != 1:

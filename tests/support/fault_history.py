@@ -8,7 +8,7 @@ kind        fields                                                         by
 =========== ============================================================== =========================
 script      seed, jobs, faults                                             the lab, first of all
 fault       name, begun_s, ended_s, back_within_s, minions, pids,          the nemesis
-            is_disk_lost
+            is_disk_lost, ended_daemon
 asked       number, what, minions, digest                                  the load
 published   number, jid, asked_s, answered_s                               the load
 refused     number, said, asked_s, answered_s                              the load

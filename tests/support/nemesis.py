@@ -40,6 +40,7 @@ class Done:
     pids: list[int] = field(default_factory=list)
     back_within_s: float = PROCESS_BACK_S
     is_disk_lost: bool = False
+    ended_daemon: str = ""
     ended_s: float = 0.0
     was_done: bool = True
 
@@ -146,6 +147,7 @@ class Nemesis:
         side = fault.victim.removeprefix("minion ")
         daemon = self._world.daemon(side)
         done.minions = [side] if side != "master" else []
+        done.ended_daemon = side
         done.back_within_s = START_BACK_S
         with self._lock:
             daemon.processes()
