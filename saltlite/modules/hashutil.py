@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from saltlite.core import digest as digests
+from saltlite.core.factories import name_function
 from saltlite.disk import put_file
 from saltlite.errors import FunctionError
 
@@ -43,34 +45,24 @@ def _read_content(path: str) -> bytes:
         return file.read()
 
 
-def md5_digest(instr: object) -> str:
-    """The MD5 digest of a text.
+def _make_digest(checksum: str, title: str) -> Callable[[object], str]:
+    """Make the function of one kind of digest."""
+
+    def digest_text(instr: object) -> str:
+        return digests.digest(instr, checksum)
+
+    text = f"""The {title} digest of a text.
 
     CLI Example:
 
-        salt '*' hashutil.md5_digest 'get salted'
+        salt '*' hashutil.{checksum}_digest 'get salted'
     """
-    return digests.digest(instr, "md5")
+    return name_function(digest_text, f"{checksum}_digest", text)
 
 
-def sha256_digest(instr: object) -> str:
-    """The SHA-256 digest of a text.
-
-    CLI Example:
-
-        salt '*' hashutil.sha256_digest 'get salted'
-    """
-    return digests.digest(instr, "sha256")
-
-
-def sha512_digest(instr: object) -> str:
-    """The SHA-512 digest of a text.
-
-    CLI Example:
-
-        salt '*' hashutil.sha512_digest 'get salted'
-    """
-    return digests.digest(instr, "sha512")
+md5_digest = _make_digest("md5", "MD5")
+sha256_digest = _make_digest("sha256", "SHA-256")
+sha512_digest = _make_digest("sha512", "SHA-512")
 
 
 def base64_b64encode(instr: object) -> str:

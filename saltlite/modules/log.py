@@ -3,71 +3,32 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+
+from saltlite.core.factories import name_function
 
 _log = logging.getLogger(__name__)
 
 
-def debug(message: object) -> bool:
-    """A line of level ``debug``.
+def _make_logger(name: str, what: str) -> Callable[[object], bool]:
+    """Make the function that writes a line with the logger's method of the same name."""
+
+    def write_line(message: object) -> bool:
+        getattr(_log, name)("%s", message)
+        return True
+
+    text = f"""A line of level {what}.
 
     CLI Example:
 
-        salt '*' log.debug 'a message'
+        salt '*' log.{name} 'a message'
     """
-    _log.debug("%s", message)
-    return True
+    return name_function(write_line, name, text)
 
 
-def info(message: object) -> bool:
-    """A line of level ``info``.
-
-    CLI Example:
-
-        salt '*' log.info 'a message'
-    """
-    _log.info("%s", message)
-    return True
-
-
-def warning(message: object) -> bool:
-    """A line of level ``warning``.
-
-    CLI Example:
-
-        salt '*' log.warning 'a message'
-    """
-    _log.warning("%s", message)
-    return True
-
-
-def error(message: object) -> bool:
-    """A line of level ``error``.
-
-    CLI Example:
-
-        salt '*' log.error 'a message'
-    """
-    _log.error("%s", message)
-    return True
-
-
-def critical(message: object) -> bool:
-    """A line of level ``critical``.
-
-    CLI Example:
-
-        salt '*' log.critical 'a message'
-    """
-    _log.critical("%s", message)
-    return True
-
-
-def exception(message: object) -> bool:
-    """A line of level ``error``, with the traceback if there is one.
-
-    CLI Example:
-
-        salt '*' log.exception 'a message'
-    """
-    _log.exception("%s", message)
-    return True
+debug = _make_logger("debug", "``debug``")
+info = _make_logger("info", "``info``")
+warning = _make_logger("warning", "``warning``")
+error = _make_logger("error", "``error``")
+critical = _make_logger("critical", "``critical``")
+exception = _make_logger("exception", "``error``, with the traceback if there is one")

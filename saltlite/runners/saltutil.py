@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from saltlite.core.factories import name_function
 from saltlite.fileserver import sync
 from saltlite.runner_context import RunnerContext
 
@@ -72,378 +75,50 @@ def sync_eauth_tokens(
     return _fetch_kind(ctx, "tokens", saltenv, extmod_whitelist, extmod_blacklist)
 
 
-def sync_cache(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_cache``.
+def _make_sync(kind: str) -> Callable[..., list[str]]:
+    """Make the function that fetches one kind."""
+
+    def sync_kind(
+        ctx: RunnerContext,
+        saltenv: object = "base",
+        extmod_whitelist: object = None,
+        extmod_blacklist: object = None,
+    ) -> list[str]:
+        return _fetch_kind(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist)
+
+    text = f"""Fetch custom code from ``salt://_{_DIRECTORIES.get(kind, kind)}``.
 
     The lists name files, with globs; commas separate several.
 
     CLI Example:
 
-        salt-run saltutil.sync_cache
+        salt-run saltutil.sync_{kind}
     """
-    return _fetch_kind(ctx, "cache", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_clouds(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_clouds``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_clouds
-    """
-    return _fetch_kind(ctx, "clouds", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_engines(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_engines``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_engines
-    """
-    return _fetch_kind(ctx, "engines", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_executors(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_executors``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_executors
-    """
-    return _fetch_kind(ctx, "executors", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_fileserver(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_fileserver``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_fileserver
-    """
-    return _fetch_kind(ctx, "fileserver", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_grains(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_grains``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_grains
-    """
-    return _fetch_kind(ctx, "grains", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_modules(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_modules``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_modules
-    """
-    return _fetch_kind(ctx, "modules", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_output(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_output``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_output
-    """
-    return _fetch_kind(ctx, "output", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_pillar(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_pillar``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_pillar
-    """
-    return _fetch_kind(ctx, "pillar", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_proxymodules(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_proxy``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_proxymodules
-    """
-    return _fetch_kind(ctx, "proxymodules", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_queues(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_queues``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_queues
-    """
-    return _fetch_kind(ctx, "queues", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_renderers(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_renderers``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_renderers
-    """
-    return _fetch_kind(ctx, "renderers", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_returners(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_returners``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_returners
-    """
-    return _fetch_kind(ctx, "returners", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_roster(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_roster``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_roster
-    """
-    return _fetch_kind(ctx, "roster", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_runners(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_runners``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_runners
-    """
-    return _fetch_kind(ctx, "runners", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_sdb(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_sdb``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_sdb
-    """
-    return _fetch_kind(ctx, "sdb", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_serializers(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_serializers``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_serializers
-    """
-    return _fetch_kind(ctx, "serializers", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_states(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_states``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_states
-    """
-    return _fetch_kind(ctx, "states", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_thorium(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_thorium``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_thorium
-    """
-    return _fetch_kind(ctx, "thorium", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_tops(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_tops``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_tops
-    """
-    return _fetch_kind(ctx, "tops", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_utils(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_utils``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_utils
-    """
-    return _fetch_kind(ctx, "utils", saltenv, extmod_whitelist, extmod_blacklist)
-
-
-def sync_wheel(
-    ctx: RunnerContext,
-    saltenv: object = "base",
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom code from ``salt://_wheel``.
-
-    The lists name files, with globs; commas separate several.
-
-    CLI Example:
-
-        salt-run saltutil.sync_wheel
-    """
-    return _fetch_kind(ctx, "wheel", saltenv, extmod_whitelist, extmod_blacklist)
+    return name_function(sync_kind, f"sync_{kind}", text)
+
+
+sync_cache = _make_sync("cache")
+sync_clouds = _make_sync("clouds")
+sync_engines = _make_sync("engines")
+sync_executors = _make_sync("executors")
+sync_fileserver = _make_sync("fileserver")
+sync_grains = _make_sync("grains")
+sync_modules = _make_sync("modules")
+sync_output = _make_sync("output")
+sync_pillar = _make_sync("pillar")
+sync_proxymodules = _make_sync("proxymodules")
+sync_queues = _make_sync("queues")
+sync_renderers = _make_sync("renderers")
+sync_returners = _make_sync("returners")
+sync_roster = _make_sync("roster")
+sync_runners = _make_sync("runners")
+sync_sdb = _make_sync("sdb")
+sync_serializers = _make_sync("serializers")
+sync_states = _make_sync("states")
+sync_thorium = _make_sync("thorium")
+sync_tops = _make_sync("tops")
+sync_utils = _make_sync("utils")
+sync_wheel = _make_sync("wheel")
 
 
 def _fetch_kind(

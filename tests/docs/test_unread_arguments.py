@@ -40,9 +40,7 @@ def program() -> Program:
 def functions(kind: str) -> dict[str, Definition]:
     found = {}
     for name, value in public(kind):
-        definition = program().member(value.__module__, value.__qualname__.partition(".")[0])
-        assert isinstance(definition, Definition), f"{name} is not found"
-        found[name] = with_options(inner(definition, value.__name__), value)
+        found[name] = with_options(definition_of(value), value)
     return found
 
 
@@ -56,10 +54,15 @@ def with_options(definition: Definition, value: Any) -> Definition:
     return replace(definition, family=family, options=tuple(arguments.options))
 
 
-def inner(definition: Definition, name: str) -> Definition:
-    """The function of that name: the definition itself, or the one that it makes."""
-    nodes = (node for node in ast.walk(definition.node) if getattr(node, "name", "") == name)
-    return Definition(definition.module, name, next(nodes))
+def definition_of(value: Any) -> Definition:
+    """The definition of a function, or the one inside the function that has made it."""
+    found = program().member(value.__module__, value.__name__)
+    if isinstance(found, Definition):
+        return found
+    tree = program().modules[value.__module__].tree
+    wanted = value.__code__.co_name
+    nodes = (node for node in ast.walk(tree) if getattr(node, "name", "") == wanted)
+    return Definition(value.__module__, wanted, next(nodes))
 
 
 def public(kind: str) -> Iterator[tuple[str, Any]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.factories import name_function
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.fileserver import sync
@@ -86,186 +88,55 @@ def sync_modules(
         salt '*' saltutil.sync_modules
         salt '*' saltutil.sync_modules saltenv=dev
     """
-    return _sync_kind(ctx, "modules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_states(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom state modules from ``salt://_states``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "states", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_beacons(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom beacons from ``salt://_beacons``; see ``saltutil.sync_modules``."""
-    found = _fetch_kind(ctx, "beacons", saltenv, extmod_whitelist, extmod_blacklist)
+    found = _fetch_kind(ctx, "modules", saltenv, extmod_whitelist, extmod_blacklist)
     if refresh:
-        refresh_beacons(ctx)
+        refresh_modules(ctx)
     return found
 
 
-def sync_clouds(
-    ctx: MinionContext,
-    saltenv: object = None,
+def _make_sync(
+    kind: str,
+    what: str,
+    *,
     refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom cloud modules from ``salt://_clouds``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "clouds", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+    renew: Callable[[MinionContext], object] = refresh_modules,
+) -> Callable[..., list[str]]:
+    """Make the function that fetches one kind; ``renew`` follows unless callers say otherwise."""
+    wanted = refresh
+
+    def sync_kind(
+        ctx: MinionContext,
+        saltenv: object = None,
+        refresh: bool = wanted,
+        extmod_whitelist: object = None,
+        extmod_blacklist: object = None,
+    ) -> list[str]:
+        found = _fetch_kind(ctx, kind, saltenv, extmod_whitelist, extmod_blacklist)
+        if refresh:
+            renew(ctx)
+        return found
+
+    directory = _DIRECTORIES.get(kind, kind)
+    text = f"Fetch custom {what} from ``salt://_{directory}``; see ``saltutil.sync_modules``."
+    return name_function(sync_kind, f"sync_{kind}", text)
 
 
-def sync_executors(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom executors from ``salt://_executors``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "executors", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_log_handlers(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom log handlers from ``salt://_log_handlers``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "log_handlers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_output(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom outputters from ``salt://_output``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "output", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_renderers(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom renderers from ``salt://_renderers``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "renderers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_returners(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom returners from ``salt://_returners``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "returners", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_serializers(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom serializers from ``salt://_serializers``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "serializers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_tops(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom top systems from ``salt://_tops``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "tops", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_utils(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom utilities from ``salt://_utils``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "utils", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_wrapper(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom wrappers of salt-ssh from ``salt://_wrapper``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "wrapper", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_engines(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = False,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom engines from ``salt://_engines``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "engines", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_thorium(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = False,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom thorium modules from ``salt://_thorium``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "thorium", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_proxymodules(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = False,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom proxy modules from ``salt://_proxy``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "proxymodules", saltenv, refresh, extmod_whitelist, extmod_blacklist)
-
-
-def sync_matchers(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = False,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """Fetch custom matchers from ``salt://_matchers``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "matchers", saltenv, refresh, extmod_whitelist, extmod_blacklist)
+sync_states = _make_sync("states", "state modules")
+sync_beacons = _make_sync("beacons", "beacons", renew=refresh_beacons)
+sync_clouds = _make_sync("clouds", "cloud modules")
+sync_executors = _make_sync("executors", "executors")
+sync_log_handlers = _make_sync("log_handlers", "log handlers")
+sync_output = _make_sync("output", "outputters")
+sync_renderers = _make_sync("renderers", "renderers")
+sync_returners = _make_sync("returners", "returners")
+sync_serializers = _make_sync("serializers", "serializers")
+sync_tops = _make_sync("tops", "top systems")
+sync_utils = _make_sync("utils", "utilities")
+sync_wrapper = _make_sync("wrapper", "wrappers of salt-ssh")
+sync_engines = _make_sync("engines", "engines", refresh=False)
+sync_thorium = _make_sync("thorium", "thorium modules", refresh=False)
+sync_proxymodules = _make_sync("proxymodules", "proxy modules", refresh=False)
+sync_matchers = _make_sync("matchers", "matchers", refresh=False)
 
 
 def sync_outputters(
@@ -286,7 +157,7 @@ def sync_sdb(
     extmod_blacklist: object = None,
 ) -> list[str]:
     """Fetch custom sdb modules from ``salt://_sdb``; see ``saltutil.sync_modules``."""
-    return _sync_kind(ctx, "sdb", saltenv, False, extmod_whitelist, extmod_blacklist)
+    return _fetch_kind(ctx, "sdb", saltenv, extmod_whitelist, extmod_blacklist)
 
 
 def sync_grains(
@@ -353,15 +224,6 @@ def mmodule(ctx: MinionContext, saltenv: str, fun: str, *args: Any, **kwargs: An
         salt '*' saltutil.mmodule base test.ping
     """
     return ctx.functions.call(fun, *args, **own_keywords(kwargs))
-
-
-def _sync_kind(
-    ctx: MinionContext, kind: str, saltenv: object, refresh: bool, only: object, never: object
-) -> list[str]:
-    found = _fetch_kind(ctx, kind, saltenv, only, never)
-    if refresh:
-        refresh_modules(ctx)
-    return found
 
 
 def _fetch_kind(
