@@ -80,7 +80,7 @@ class OptionArguments:
         defaults: Mapping[str, object],
     ) -> None:
         self.family = family
-        self._function = function
+        self.function = function
         self._names = names
         self._without = without
         self._defaults = defaults
@@ -88,7 +88,7 @@ class OptionArguments:
     @property
     def has_context(self) -> bool:
         """Whether the first argument is a context, which no caller gives."""
-        return self._function.__code__.co_varnames[0] == "ctx"
+        return self.function.__code__.co_varnames[0] == "ctx"
 
     @functools.cached_property
     def names(self) -> Sequence[str]:
@@ -111,13 +111,13 @@ class OptionArguments:
     @functools.cached_property
     def takes_any(self) -> bool:
         """Whether any other keyword may be given."""
-        return self._has_rest or bool(self._function.__code__.co_flags & 0x08)
+        return self._has_rest or bool(self.function.__code__.co_flags & 0x08)
 
     @property
     def required(self) -> Sequence[str]:
         """The arguments that have no default."""
         own = self._own
-        optional = {*own[len(own) - len(self._function.__defaults__ or ()) :], *self.options}
+        optional = {*own[len(own) - len(self.function.__defaults__ or ()) :], *self.options}
         return [name for name in self.names if name not in optional]
 
     def call(
@@ -140,13 +140,13 @@ class OptionArguments:
         if self._has_rest:
             own = {name: given.pop(name) for name in self._own if name in given}
             values[REST], given = given, own
-        return self._function(*first, self.family(**values), **given)
+        return self.function(*first, self.family(**values), **given)
 
     @property
     def __signature__(self) -> inspect.Signature:
         import inspect  # which takes longer to load than most functions take
 
-        written = inspect.signature(self._function)
+        written = inspect.signature(self.function)
         own = written.parameters
         by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
         types = {one.name: one.type for one in fields(self.family)}
@@ -166,12 +166,12 @@ class OptionArguments:
     @functools.cached_property
     def _own(self) -> Sequence[str]:
         """The arguments of the function itself."""
-        code = self._function.__code__
+        code = self.function.__code__
         return code.co_varnames[code.co_posonlyargcount : code.co_argcount]
 
     @property
     def _options_name(self) -> str:
-        code = self._function.__code__
+        code = self.function.__code__
         return code.co_varnames[code.co_posonlyargcount - 1]
 
     @functools.cached_property
@@ -186,7 +186,7 @@ class OptionArguments:
         return f"takes {takes} positional argument{plural} but {bound + given} {were} given"
 
     def _refuse(self, why: str) -> NoReturn:
-        raise TypeError(f"{self._function.__qualname__}() {why}")
+        raise TypeError(f"{self.function.__qualname__}() {why}")
 
 
 def select_options(family: type[Any], kwargs: Mapping[str, object]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ had been written out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 
 TYPE_CHECKING = False  # typing would cost more than all else here
 if TYPE_CHECKING:
@@ -23,3 +24,17 @@ def name_function(function: Made, name: str, doc: str) -> Made:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
+
+
+def alias_function(function: Made, name: str, says: str) -> Made:
+    """Return the same function under another name; ``says`` is that of Salt's for the first."""
+    plain: Any = function
+    made: Any = FunctionType(
+        plain.__code__, plain.__globals__, name, plain.__defaults__, plain.__closure__
+    )
+    vars(made).update(vars(plain))
+    made.__kwdefaults__ = plain.__kwdefaults__
+    made.__module__ = plain.__module__
+    made.__annotations__ = plain.__annotations__
+    named: Made = name_function(made, name, f"The same as ``{says}``.")
+    return named

@@ -9,6 +9,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import replace
+from saltlite.core.factories import alias_function
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.host import Completed
 from saltlite.providers import command, textfile
@@ -31,9 +32,7 @@ def list_tab(ctx: MinionContext, user: str) -> dict[str, Any]:
     return _load_table(ctx, user).as_map()
 
 
-def ls(ctx: MinionContext, user: str) -> dict[str, Any]:
-    """The same as ``cron.list_tab``."""
-    return list_tab(ctx, user)
+ls = alias_function(list_tab, "ls", "cron.list_tab")
 
 
 def raw_cron(ctx: MinionContext, user: str) -> str:
@@ -176,19 +175,7 @@ def rm_job(
     return _drop_entry(ctx, user, cmd, when, identifier, special=False)
 
 
-def rm(
-    ctx: MinionContext,
-    user: str,
-    cmd: str,
-    minute: object = None,
-    hour: object = None,
-    daymonth: object = None,
-    month: object = None,
-    dayweek: object = None,
-    identifier: object = None,
-) -> str:
-    """The same as ``cron.rm_job``."""
-    return rm_job(ctx, user, cmd, minute, hour, daymonth, month, dayweek, identifier)
+rm = alias_function(rm_job, "rm", "cron.rm_job")
 
 
 def rm_special(

@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.config.identity import full_name
 from saltlite.context import MinionContext
+from saltlite.core.factories import alias_function
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.providers import command, textfile
@@ -76,9 +77,7 @@ def hw_addr(ctx: MinionContext, iface: str) -> str:
     return str(found[iface].get("hwaddr", ""))
 
 
-def hwaddr(ctx: MinionContext, iface: str) -> str:
-    """The same as ``network.hw_addr``."""
-    return hw_addr(ctx, iface)
+hwaddr = alias_function(hw_addr, "hwaddr", "network.hw_addr")
 
 
 def _no_interface(name: str, found: Iterable[str]) -> str:
@@ -138,25 +137,8 @@ def ip_addrs6(
     return list(map(str, _list_addresses(ctx, interface, cidr, 6, include_loopback)))
 
 
-def ipaddrs(
-    ctx: MinionContext,
-    interface: str | None = None,
-    include_loopback: bool = False,
-    cidr: str | None = None,
-    type: str | None = None,
-) -> list[str]:
-    """The same as ``network.ip_addrs``."""
-    return ip_addrs(ctx, interface, include_loopback, cidr, type)
-
-
-def ipaddrs6(
-    ctx: MinionContext,
-    interface: str | None = None,
-    include_loopback: bool = False,
-    cidr: str | None = None,
-) -> list[str]:
-    """The same as ``network.ip_addrs6``."""
-    return ip_addrs6(ctx, interface, include_loopback, cidr)
+ipaddrs = alias_function(ip_addrs, "ipaddrs", "network.ip_addrs")
+ipaddrs6 = alias_function(ip_addrs6, "ipaddrs6", "network.ip_addrs6")
 
 
 def _list_addresses(
@@ -451,14 +433,8 @@ def ip_neighs6(ctx: MinionContext) -> dict[str, str]:
     return tools.parse_neighbours(_read_output(ctx, ["ip", "-6", "neigh", "show"]))
 
 
-def ipneighs(ctx: MinionContext) -> dict[str, str]:
-    """The same as ``network.ip_neighs``."""
-    return ip_neighs(ctx)
-
-
-def ipneighs6(ctx: MinionContext) -> dict[str, str]:
-    """The same as ``network.ip_neighs6``."""
-    return ip_neighs6(ctx)
+ipneighs = alias_function(ip_neighs, "ipneighs", "network.ip_neighs")
+ipneighs6 = alias_function(ip_neighs6, "ipneighs6", "network.ip_neighs6")
 
 
 def _read_output(ctx: MinionContext, argv: list[str]) -> str:

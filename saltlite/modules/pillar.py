@@ -9,6 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER, choose, traverse
+from saltlite.core.factories import alias_function
 from saltlite.errors import FunctionError, SaltliteError, UsageError
 from saltlite.pillar.request import pillar_load
 
@@ -140,9 +141,7 @@ def _compile_pillar(
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def data(ctx: MinionContext, *args: str, **kwargs: Any) -> dict[str, Any]:
-    """The same as ``pillar.items``."""
-    return items(ctx, *args, **kwargs)
+data = alias_function(items, "data", "pillar.items")
 
 
 def ls(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:

@@ -55,12 +55,13 @@ def with_options(definition: Definition, value: Any) -> Definition:
 
 
 def definition_of(value: Any) -> Definition:
-    """The definition of a function, or the one inside the function that has made it."""
+    """The definition of a function, or that of what it was made of."""
     found = program().member(value.__module__, value.__name__)
     if isinstance(found, Definition):
         return found
     tree = program().modules[value.__module__].tree
-    wanted = value.__code__.co_name
+    arguments = getattr(value, "option_arguments", None)
+    wanted = (arguments.function if arguments else value).__code__.co_name
     nodes = (node for node in ast.walk(tree) if getattr(node, "name", "") == wanted)
     return Definition(value.__module__, wanted, next(nodes))
 

@@ -6,23 +6,22 @@ import os
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.numbers import is_digits
 from saltlite.errors import UsageError
-from saltlite.modules.git._command import text_of
+from saltlite.modules.git._command import LOCAL, GitOptions, text_of
 from saltlite.providers import git
 
 
+@takes_options(GitOptions, "git_opts user password ignore_retcode output_encoding")
 def archive(
     ctx: MinionContext,
+    options: GitOptions,
+    /,
     cwd: str,
     output: str,
     rev: str = "HEAD",
     prefix: str | None = None,
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
     **kwargs: Any,
 ) -> bool:
     """Write an archive of a revision; ``format`` if the name does not tell.
@@ -39,25 +38,24 @@ def archive(
         prefix = f"{os.path.basename(git.directory(cwd))}/"
     words = ["--prefix", prefix] if prefix else []
     words += ["--format", str(kind)] if kind else []
-    text_of(ctx, locals(), "archive", *words, "--output", output, str(rev))
+    text_of(ctx, options, cwd, "archive", *words, "--output", output, str(rev))
     return True
 
 
+@takes_options(
+    GitOptions,
+    "opts git_opts user password identity https_user https_pass ignore_retcode saltenv"
+    " output_encoding",
+)
 def clone(
     ctx: MinionContext,
+    options: GitOptions,
+    /,
     cwd: str,
     url: str | None = None,
     name: str | None = None,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    identity: object = None,
     https_user: str | None = None,
     https_pass: str | None = None,
-    ignore_retcode: bool = False,
-    saltenv: str = "base",
-    output_encoding: str | None = None,
 ) -> bool:
     """Clone a repository to ``cwd``, or to the directory ``name`` in it.
 
@@ -71,9 +69,9 @@ def clone(
     target = git.directory(cwd)
     if name:
         target = os.path.join(target, str(name))
-    git.refuse_misleading(target, user)
-    arguments = {**locals(), "cwd": _find_start(ctx, target)}
-    text_of(ctx, arguments, "clone", *git.option_words(opts), "--", address, target)
+    git.refuse_misleading(target, options.user)
+    words = ["clone", *git.option_words(options.opts), "--", address, target]
+    text_of(ctx, options, _find_start(ctx, target), *words)
     return True
 
 
@@ -83,19 +81,16 @@ def _find_start(ctx: MinionContext, path: str) -> str | None:
     return parent if ctx.host.is_dir(parent) else None
 
 
+@takes_options(GitOptions, LOCAL)
 def init(
     ctx: MinionContext,
+    options: GitOptions,
+    /,
     cwd: str,
     bare: bool = False,
     template: str | None = None,
     separate_git_dir: str | None = None,
     shared: object = None,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
 ) -> str:
     """Make a repository.
 
@@ -114,24 +109,13 @@ def init(
         mode = f"{shared:04d}" if isinstance(shared, int) and not isinstance(shared, bool) else ""
         words.append(f"--shared={mode or str(shared).lower()}")
     target = git.directory(cwd)
-    git.refuse_misleading(target, user)
-    arguments = {**locals(), "cwd": None}
-    return text_of(ctx, arguments, "init", *words, *git.option_words(opts), target)
+    git.refuse_misleading(target, options.user)
+    return text_of(ctx, options, None, "init", *words, *git.option_words(options.opts), target)
 
 
+@takes_options(GitOptions)
 def submodule(
-    ctx: MinionContext,
-    cwd: str,
-    command: str,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    identity: object = None,
-    ignore_retcode: bool = False,
-    saltenv: str = "base",
-    output_encoding: str | None = None,
-    **kwargs: Any,
+    ctx: MinionContext, options: GitOptions, /, cwd: str, command: str, **kwargs: Any
 ) -> str:
     """Run a command of ``git submodule``.
 
@@ -145,7 +129,7 @@ def submodule(
             " include '--init' in the 'opts' argument and set 'command' to 'update'."
         )
     git.own(kwargs)
-    return text_of(ctx, locals(), "submodule", str(command), *git.option_words(opts))
+    return text_of(ctx, options, cwd, "submodule", str(command), *git.option_words(options.opts))
 
 
 def version(ctx: MinionContext, versioninfo: bool = False) -> Any:
@@ -155,7 +139,7 @@ def version(ctx: MinionContext, versioninfo: bool = False) -> Any:
 
         salt myminion git.version
     """
-    words = text_of(ctx, {}, "--version").split()
+    words = text_of(ctx, GitOptions(), None, "--version").split()
     found = words[2] if len(words) > 2 else ""
     if not versioninfo:
         return found

@@ -3,43 +3,27 @@
 from __future__ import annotations
 
 from saltlite.context import MinionContext
-from saltlite.modules.git._command import outcome_of, text_of
+from saltlite.core.arguments import takes_options
+from saltlite.modules.git._command import LOCAL, READING, GitOptions, outcome_of, text_of
 from saltlite.providers import git
 
 
-def add(
-    ctx: MinionContext,
-    cwd: str,
-    filename: str,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
-) -> str:
+@takes_options(GitOptions, LOCAL)
+def add(ctx: MinionContext, options: GitOptions, /, cwd: str, filename: str) -> str:
     """Put files into the index; what was added.
 
     CLI Example:
 
         salt myminion git.add /path/to/repo foo/bar.py
     """
-    words = git.option_words(opts)
+    words = git.option_words(options.opts)
     verbose = [] if {"-v", "--verbose"} & set(words) else ["--verbose"]
-    return text_of(ctx, locals(), "add", *verbose, *words, "--", str(filename))
+    return text_of(ctx, options, cwd, "add", *verbose, *words, "--", str(filename))
 
 
+@takes_options(GitOptions, "opts git_opts user password filename ignore_retcode output_encoding")
 def commit(
-    ctx: MinionContext,
-    cwd: str,
-    message: str,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    filename: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
+    ctx: MinionContext, options: GitOptions, /, cwd: str, message: str, filename: str | None = None
 ) -> str:
     """Commit what is in the index, or one file.
 
@@ -47,19 +31,14 @@ def commit(
 
         salt myminion git.commit /path/to/repo 'The commit message'
     """
-    words = git.option_words(opts)
+    words = git.option_words(options.opts)
     files = ["--", str(filename)] if filename else []
-    return text_of(ctx, locals(), "commit", "-m", str(message), *words, *files)
+    return text_of(ctx, options, cwd, "commit", "-m", str(message), *words, *files)
 
 
+@takes_options(GitOptions, READING)
 def discard_local_changes(
-    ctx: MinionContext,
-    cwd: str,
-    path: str = ".",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
+    ctx: MinionContext, options: GitOptions, /, cwd: str, path: str = "."
 ) -> str:
     """Put files back to what the index has.
 
@@ -67,82 +46,49 @@ def discard_local_changes(
 
         salt myminion git.discard_local_changes /path/to/repo foo.py
     """
-    return text_of(ctx, locals(), "checkout", "--", str(path))
+    return text_of(ctx, options, cwd, "checkout", "--", str(path))
 
 
-def reset(
-    ctx: MinionContext,
-    cwd: str,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    identity: object = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
-) -> str:
+@takes_options(GitOptions, without="saltenv")
+def reset(ctx: MinionContext, options: GitOptions, /, cwd: str) -> str:
     """Reset the index or the work tree, as ``opts`` say.
 
     CLI Example:
 
         salt myminion git.reset /path/to/repo opts='--hard origin/master'
     """
-    return text_of(ctx, locals(), "reset", *git.option_words(opts))
+    return text_of(ctx, options, cwd, "reset", *git.option_words(options.opts))
 
 
-def rm(
-    ctx: MinionContext,
-    cwd: str,
-    filename: str,
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
-) -> str:
+@takes_options(GitOptions, LOCAL)
+def rm(ctx: MinionContext, options: GitOptions, /, cwd: str, filename: str) -> str:
     """Remove files from the work tree and the index.
 
     CLI Example:
 
         salt myminion git.rm /path/to/repo foo/bar.py opts='--dry-run'
     """
-    return text_of(ctx, locals(), "rm", *git.option_words(opts), "--", str(filename))
+    return text_of(ctx, options, cwd, "rm", *git.option_words(options.opts), "--", str(filename))
 
 
-def stash(
-    ctx: MinionContext,
-    cwd: str,
-    action: str = "save",
-    opts: object = "",
-    git_opts: object = "",
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
-) -> str:
+@takes_options(GitOptions, LOCAL)
+def stash(ctx: MinionContext, options: GitOptions, /, cwd: str, action: str = "save") -> str:
     """Put changes aside, or what ``action`` says.
 
     CLI Example:
 
         salt myminion git.stash /path/to/repo save opts='work in progress'
     """
-    return text_of(ctx, locals(), "stash", str(action), *git.option_words(opts))
+    return text_of(ctx, options, cwd, "stash", str(action), *git.option_words(options.opts))
 
 
-def status(
-    ctx: MinionContext,
-    cwd: str,
-    user: str | None = None,
-    password: str | None = None,
-    ignore_retcode: bool = False,
-    output_encoding: str | None = None,
-) -> dict[str, list[str]]:
+@takes_options(GitOptions, READING)
+def status(ctx: MinionContext, options: GitOptions, /, cwd: str) -> dict[str, list[str]]:
     """The changed files by what happened to them: modified, new, deleted, untracked.
 
     CLI Example:
 
         salt myminion git.status /path/to/repo
     """
-    outcome = outcome_of(ctx, locals(), "status", "-z", "--porcelain")
+    outcome = outcome_of(ctx, options, cwd, "status", "-z", "--porcelain")
     return git.parse_status(outcome.stdout)

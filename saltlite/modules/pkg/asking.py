@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.factories import alias_function
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable
 from saltlite.modules.pkg._backend import able, one_or_all, order
@@ -92,9 +93,7 @@ def _is_news(back_end: Packages, candidate: str, installed: Sequence[str]) -> bo
     )
 
 
-def available_version(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:
-    """The same as ``pkg.latest_version``."""
-    return latest_version(ctx, *args, **kwargs)
+available_version = alias_function(latest_version, "available_version", "pkg.latest_version")
 
 
 def upgrade_available(ctx: MinionContext, name: str, **kwargs: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.factories import alias_function
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import UsageError
 from saltlite.providers.pkg import groups
@@ -69,11 +70,7 @@ def group_install(
     return changed
 
 
-def groupinstall(
-    ctx: MinionContext, name: str, skip: object = (), include: object = (), **kwargs: Any
-) -> dict[str, Any]:
-    """The same as ``pkg.group_install``."""
-    return group_install(ctx, name, skip, include, **kwargs)
+groupinstall = alias_function(group_install, "groupinstall", "pkg.group_install")
 
 
 def _check_names(given: object, what: str) -> list[str]:

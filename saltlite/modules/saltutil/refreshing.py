@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from saltlite.context import MinionContext, NoEvents
+from saltlite.core.factories import alias_function
 from saltlite.modules import event
 
 log = logging.getLogger(__name__)
@@ -60,11 +61,7 @@ def refresh_pillar(
     return found is not None and found.data.get("complete") is not False
 
 
-def pillar_refresh(
-    ctx: MinionContext, wait: bool = False, timeout: int = 30, clean_cache: bool = True
-) -> bool:
-    """The same as ``saltutil.refresh_pillar``."""
-    return refresh_pillar(ctx, wait, timeout, clean_cache)
+pillar_refresh = alias_function(refresh_pillar, "pillar_refresh", "saltutil.refresh_pillar")
 
 
 def refresh_modules(ctx: MinionContext, **kwargs: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.factories import name_function
+from saltlite.core.factories import alias_function, name_function
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.fileserver import sync
@@ -139,15 +139,7 @@ sync_proxymodules = _make_sync("proxymodules", "proxy modules", refresh=False)
 sync_matchers = _make_sync("matchers", "matchers", refresh=False)
 
 
-def sync_outputters(
-    ctx: MinionContext,
-    saltenv: object = None,
-    refresh: bool = True,
-    extmod_whitelist: object = None,
-    extmod_blacklist: object = None,
-) -> list[str]:
-    """The same as ``saltutil.sync_output``."""
-    return sync_output(ctx, saltenv, refresh, extmod_whitelist, extmod_blacklist)
+sync_outputters = alias_function(sync_output, "sync_outputters", "saltutil.sync_output")
 
 
 def sync_sdb(
