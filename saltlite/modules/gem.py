@@ -10,34 +10,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers import gem as _gem
 from saltlite.providers.command import CommandOptions
 
 
-def _run_gem(
-    ctx: MinionContext,
-    words: Sequence[str],
-    ruby: str | None,
-    runas: str | None,
-    gem_bin: str | None,
-) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemCaller:
+    """Which gem runs, and as whom."""
+
+    ruby: str | None = None
+    runas: str | None = None
+    gem_bin: str | None = None
+
+
+def _run_gem(ctx: MinionContext, caller: GemCaller, words: Sequence[str]) -> str:
     """What gem said; raises FunctionError with what it complains about."""
-    argv = [*_gem_command(ctx, ruby, gem_bin), *words]
-    done = command.run(ctx, argv, CommandOptions(runas=runas, python_shell=False))
+    argv = [*_gem_command(ctx, caller), *words]
+    done = command.run(ctx, argv, CommandOptions(runas=caller.runas, python_shell=False))
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return done.stdout
 
 
-def _gem_command(ctx: MinionContext, ruby: str | None, gem_bin: str | None) -> list[str]:
-    if gem_bin:
-        return [gem_bin]
-    if ruby and ctx.host.which("rvm"):
-        return ["rvm", str(ruby), "do", "gem"]
-    if ruby and ctx.host.which("rbenv"):
-        return ["env", f"RBENV_VERSION={ruby}", "rbenv", "exec", "gem"]
+def _gem_command(ctx: MinionContext, caller: GemCaller) -> list[str]:
+    if caller.gem_bin:
+        return [caller.gem_bin]
+    if caller.ruby and ctx.host.which("rvm"):
+        return ["rvm", str(caller.ruby), "do", "gem"]
+    if caller.ruby and ctx.host.which("rbenv"):
+        return ["env", f"RBENV_VERSION={caller.ruby}", "rbenv", "exec", "gem"]
     return ["gem"]
 
 
@@ -45,12 +50,12 @@ def _split_names(gems: Any) -> list[str]:
     return gems.split() if isinstance(gems, str) else [str(each) for each in gems]
 
 
+@takes_options(GemCaller, "ruby gem_bin runas version rdoc ri pre_releases proxy source")
 def install(
     ctx: MinionContext,
+    caller: GemCaller,
+    /,
     gems: object,
-    ruby: str | None = None,
-    gem_bin: str | None = None,
-    runas: str | None = None,
     version: object = None,
     rdoc: bool = False,
     ri: bool = False,
@@ -65,7 +70,7 @@ def install(
         salt '*' gem.install vagrant
         salt '*' gem.install redphone gem_bin=/opt/sensu/embedded/bin/gem
     """
-    known = _run_gem(ctx, ["--version"], ruby, runas, gem_bin)
+    known = _run_gem(ctx, caller, ["--version"])
     words = _gem.installing(
         _split_names(gems),
         known,
@@ -76,48 +81,33 @@ def install(
         proxy=proxy,
         source=source,
     )
-    return _run_gem(ctx, words, ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, words)
 
 
-def uninstall(
-    ctx: MinionContext,
-    gems: object,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def uninstall(ctx: MinionContext, caller: GemCaller, /, gems: object) -> str:
     """Remove all versions of gems, and their programs; what gem said.
 
     CLI Example:
 
         salt '*' gem.uninstall vagrant
     """
-    return _run_gem(ctx, ["uninstall", *_split_names(gems), "-a", "-x"], ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, ["uninstall", *_split_names(gems), "-a", "-x"])
 
 
-def update(
-    ctx: MinionContext,
-    gems: object,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def update(ctx: MinionContext, caller: GemCaller, /, gems: object) -> str:
     """Bring gems to their newest version; what gem said.
 
     CLI Example:
 
         salt '*' gem.update vagrant
     """
-    return _run_gem(ctx, ["update", *_split_names(gems)], ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, ["update", *_split_names(gems)])
 
 
-def update_system(
-    ctx: MinionContext,
-    version: str = "",
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def update_system(ctx: MinionContext, caller: GemCaller, /, version: str = "") -> str:
     """Bring RubyGems itself to its newest version, or to ``version``; what gem said.
 
     CLI Example:
@@ -125,31 +115,22 @@ def update_system(
         salt '*' gem.update_system
     """
     words = ["update", "--system", *([str(version)] if version else [])]
-    return _run_gem(ctx, words, ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, words)
 
 
-def version(
-    ctx: MinionContext,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def version(ctx: MinionContext, caller: GemCaller, /) -> str:
     """The version of RubyGems.
 
     CLI Example:
 
         salt '*' gem.version
     """
-    return _run_gem(ctx, ["--version"], ruby, runas, gem_bin).strip()
+    return _run_gem(ctx, caller, ["--version"]).strip()
 
 
-def list_(
-    ctx: MinionContext,
-    prefix: str = "",
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> dict[str, list[str]]:
+@takes_options(GemCaller)
+def list_(ctx: MinionContext, caller: GemCaller, /, prefix: str = "") -> dict[str, list[str]]:
     """The installed gems and their versions; those whose name begins with ``prefix``.
 
     CLI Example:
@@ -157,66 +138,48 @@ def list_(
         salt '*' gem.list
     """
     words = ["list", *([prefix] if prefix else [])]
-    return _gem.parse_listed(_run_gem(ctx, words, ruby, runas, gem_bin))
+    return _gem.parse_listed(_run_gem(ctx, caller, words))
 
 
-def list_upgrades(
-    ctx: MinionContext,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> dict[str, str]:
+@takes_options(GemCaller)
+def list_upgrades(ctx: MinionContext, caller: GemCaller, /) -> dict[str, str]:
     """The gems that are not the newest, and which version is.
 
     CLI Example:
 
         salt '*' gem.list_upgrades
     """
-    return _gem.parse_outdated(_run_gem(ctx, ["outdated"], ruby, runas, gem_bin))
+    return _gem.parse_outdated(_run_gem(ctx, caller, ["outdated"]))
 
 
-def sources_add(
-    ctx: MinionContext,
-    source_uri: str,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def sources_add(ctx: MinionContext, caller: GemCaller, /, source_uri: str) -> str:
     """Get gems from this address too; what gem said.
 
     CLI Example:
 
         salt '*' gem.sources_add http://rubygems.org/
     """
-    return _run_gem(ctx, ["sources", "--add", source_uri], ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, ["sources", "--add", source_uri])
 
 
-def sources_remove(
-    ctx: MinionContext,
-    source_uri: str,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> str:
+@takes_options(GemCaller)
+def sources_remove(ctx: MinionContext, caller: GemCaller, /, source_uri: str) -> str:
     """Get no gems from this address any more; what gem said.
 
     CLI Example:
 
         salt '*' gem.sources_remove http://rubygems.org/
     """
-    return _run_gem(ctx, ["sources", "--remove", source_uri], ruby, runas, gem_bin)
+    return _run_gem(ctx, caller, ["sources", "--remove", source_uri])
 
 
-def sources_list(
-    ctx: MinionContext,
-    ruby: str | None = None,
-    runas: str | None = None,
-    gem_bin: str | None = None,
-) -> list[str]:
+@takes_options(GemCaller)
+def sources_list(ctx: MinionContext, caller: GemCaller, /) -> list[str]:
     """The addresses from which gems are got.
 
     CLI Example:
 
         salt '*' gem.sources_list
     """
-    return _gem.parse_sources(_run_gem(ctx, ["sources"], ruby, runas, gem_bin))
+    return _gem.parse_sources(_run_gem(ctx, caller, ["sources"]))

@@ -12,12 +12,23 @@ import shlex
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.providers import command, supervisor
 from saltlite.providers.command import CommandOptions
 
 _LISTED = (0, 3)
 """Exit codes of ``supervisorctl status``: all run, not all do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisorCaller:
+    """Which supervisorctl runs, and as whom."""
+
+    user: str | None = None
+    conf_file: str | None = None
+    bin_env: str | None = None
 
 
 def _find_program(ctx: MinionContext, bin_env: str | None) -> str:
@@ -32,30 +43,19 @@ def _find_program(ctx: MinionContext, bin_env: str | None) -> str:
 
 
 def _run_ctl(
-    ctx: MinionContext,
-    words: list[str],
-    user: str | None,
-    conf_file: str | None,
-    bin_env: str | None,
-    *,
-    fine: tuple[int, ...] = (0,),
+    ctx: MinionContext, caller: SupervisorCaller, words: list[str], fine: tuple[int, ...] = (0,)
 ) -> str:
     """What it said; behind ``ERROR:`` if it failed and does not say so itself."""
-    config = ["-c", str(conf_file)] if conf_file else []
-    argv = [_find_program(ctx, bin_env), *config, *words]
-    how = CommandOptions(runas=user, python_shell=False, ignore_retcode=True)
+    config = ["-c", str(caller.conf_file)] if caller.conf_file else []
+    argv = [_find_program(ctx, caller.bin_env), *config, *words]
+    how = CommandOptions(runas=caller.user, python_shell=False, ignore_retcode=True)
     done = command.run(ctx, argv, how)
     failed = done.retcode not in fine and "ERROR" not in done.stdout
     return f"ERROR: {done.stdout or done.stderr}" if failed else done.stdout
 
 
-def start(
-    ctx: MinionContext,
-    name: str = "all",
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def start(ctx: MinionContext, caller: SupervisorCaller, /, name: str = "all") -> str:
     """Start a program, ``group:`` all of a group; what supervisorctl said.
 
     CLI Example:
@@ -63,108 +63,72 @@ def start(
         salt '*' supervisord.start <service>
         salt '*' supervisord.start <group>:
     """
-    return _run_ctl(ctx, ["start", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, ["start", str(name)])
 
 
-def restart(
-    ctx: MinionContext,
-    name: str = "all",
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def restart(ctx: MinionContext, caller: SupervisorCaller, /, name: str = "all") -> str:
     """Stop and start a program, ``group:`` all of a group; what supervisorctl said.
 
     CLI Example:
 
         salt '*' supervisord.restart <service>
     """
-    return _run_ctl(ctx, ["restart", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, ["restart", str(name)])
 
 
-def stop(
-    ctx: MinionContext,
-    name: str = "all",
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def stop(ctx: MinionContext, caller: SupervisorCaller, /, name: str = "all") -> str:
     """Stop a program, ``group:`` all of a group; what supervisorctl said.
 
     CLI Example:
 
         salt '*' supervisord.stop <service>
     """
-    return _run_ctl(ctx, ["stop", str(name)], user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, ["stop", str(name)])
 
 
-def add(
-    ctx: MinionContext,
-    name: str,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def add(ctx: MinionContext, caller: SupervisorCaller, /, name: str) -> str:
     """Let supervisord have a program or group of its configuration; what supervisorctl said.
 
     CLI Example:
 
         salt '*' supervisord.add <name>
     """
-    return _change_group(ctx, "add", name, user, conf_file, bin_env)
+    return _change_group(ctx, caller, "add", name)
 
 
-def remove(
-    ctx: MinionContext,
-    name: str,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def remove(ctx: MinionContext, caller: SupervisorCaller, /, name: str) -> str:
     """Let supervisord forget a program or group that is stopped; what supervisorctl said.
 
     CLI Example:
 
         salt '*' supervisord.remove <name>
     """
-    return _change_group(ctx, "remove", name, user, conf_file, bin_env)
+    return _change_group(ctx, caller, "remove", name)
 
 
-def _change_group(
-    ctx: MinionContext,
-    verb: str,
-    name: str,
-    user: str | None,
-    conf_file: str | None,
-    bin_env: str | None,
-) -> str:
+def _change_group(ctx: MinionContext, caller: SupervisorCaller, verb: str, name: str) -> str:
     """Groups are added and removed by their bare names."""
     bare = str(name).removesuffix("*").removesuffix(":")
-    return _run_ctl(ctx, [verb, bare], user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, [verb, bare])
 
 
-def reread(
-    ctx: MinionContext,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def reread(ctx: MinionContext, caller: SupervisorCaller, /) -> str:
     """Let supervisord read its configuration again; what of it is another, nothing is done yet.
 
     CLI Example:
 
         salt '*' supervisord.reread
     """
-    return _run_ctl(ctx, ["reread"], user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, ["reread"])
 
 
-def update(
-    ctx: MinionContext,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-    name: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller, "user conf_file bin_env name")
+def update(ctx: MinionContext, caller: SupervisorCaller, /, name: str | None = None) -> str:
     """Read the configuration again, and start, restart and stop what is another in it.
 
     ``name`` is a group that this is done for alone.
@@ -174,15 +138,12 @@ def update(
         salt '*' supervisord.update
     """
     words = ["update", *([str(name)] if name else [])]
-    return _run_ctl(ctx, words, user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, words)
 
 
+@takes_options(SupervisorCaller)
 def status(
-    ctx: MinionContext,
-    name: str | None = None,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
+    ctx: MinionContext, caller: SupervisorCaller, /, name: str | None = None
 ) -> dict[str, dict[str, str]]:
     """``{process: {"state", "reason"}}`` of all processes, or of one program or group.
 
@@ -190,33 +151,32 @@ def status(
 
         salt '*' supervisord.status
     """
-    return supervisor.parse_status(status_raw(ctx, name, user, conf_file, bin_env))
+    return supervisor.parse_status(_read_status(ctx, caller, name))
 
 
-def status_raw(
-    ctx: MinionContext,
-    name: str | None = None,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def status_raw(ctx: MinionContext, caller: SupervisorCaller, /, name: str | None = None) -> str:
     """The list of processes as supervisorctl writes it.
 
     CLI Example:
 
         salt '*' supervisord.status_raw
     """
+    return _read_status(ctx, caller, name)
+
+
+def _read_status(ctx: MinionContext, caller: SupervisorCaller, name: str | None) -> str:
     words = ["status", *([str(name)] if name else [])]
-    return _run_ctl(ctx, words, user, conf_file, bin_env, fine=_LISTED)
+    return _run_ctl(ctx, caller, words, fine=_LISTED)
 
 
+@takes_options(SupervisorCaller)
 def status_bool(
     ctx: MinionContext,
+    caller: SupervisorCaller,
+    /,
     name: str | None = None,
     expected_state: str | None = None,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
 ) -> bool:
     """Whether a process, or each of several, is running, or is in ``expected_state``.
 
@@ -224,25 +184,20 @@ def status_bool(
 
         salt '*' supervisord.status_bool nginx expected_state='STOPPED'
     """
-    found = status(ctx, name, user, conf_file, bin_env).values()
+    found = supervisor.parse_status(_read_status(ctx, caller, name)).values()
     wanted = (expected_state or "RUNNING").upper()
     return bool(found) and all(each["state"] == wanted for each in found)
 
 
-def custom(
-    ctx: MinionContext,
-    command: str,
-    user: str | None = None,
-    conf_file: str | None = None,
-    bin_env: str | None = None,
-) -> str:
+@takes_options(SupervisorCaller)
+def custom(ctx: MinionContext, caller: SupervisorCaller, /, command: str) -> str:
     """Any command of supervisorctl, in the quoting of a shell; what it said.
 
     CLI Example:
 
         salt '*' supervisord.custom "signal HUP nginx"
     """
-    return _run_ctl(ctx, shlex.split(command), user, conf_file, bin_env)
+    return _run_ctl(ctx, caller, shlex.split(command))
 
 
 def options(ctx: MinionContext, name: str, conf_file: str | None = None) -> dict[str, Any]:

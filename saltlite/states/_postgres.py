@@ -25,20 +25,37 @@ _FLAGS = {
 """The flags of a role by the names of the arguments, and their names in ``user_list``."""
 
 
-_CONNECTION = {
-    "runas": "user",
-    "maintenance_db": "maintenance_db",
-    "user": "db_user",
-    "password": "db_password",
-    "host": "db_host",
-    "port": "db_port",
-}
-"""How the functions of ``postgres`` call what a state has for its connection."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresConnection:
+    """Where the server is and who asks, as the states call it."""
 
+    user: str | None = None
+    maintenance_db: str | None = None
+    db_password: str | None = field(default=None, repr=False)
+    db_host: str | None = None
+    db_port: object = None
+    db_user: str | None = None
 
-def connection(arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Of the arguments of a state, where the server is and who asks, as ``postgres`` takes it."""
-    return {name: arguments[given] for name, given in _CONNECTION.items()}
+    def as_arguments(self) -> dict[str, Any]:
+        """The same as the functions of ``postgres`` call it."""
+        return {
+            "runas": self.user,
+            "maintenance_db": self.maintenance_db,
+            "user": self.db_user,
+            "password": self.db_password,
+            "host": self.db_host,
+            "port": self.db_port,
+        }
+
+    def as_schema_arguments(self) -> dict[str, Any]:
+        """The same as those for schemas call it, which know the database."""
+        return {
+            "user": self.user,
+            "db_user": self.db_user,
+            "db_password": self.db_password,
+            "db_host": self.db_host,
+            "db_port": self.db_port,
+        }
 
 
 def flags(arguments: Mapping[str, Any]) -> dict[str, bool | None]:

@@ -7,14 +7,18 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import postgres
-from saltlite.states._postgres import Thing, absent_thing, connection
+from saltlite.states._postgres import PostgresConnection, Thing, absent_thing
 
 
+@takes_options(PostgresConnection)
 def present(
+    options: PostgresConnection,
+    /,
     name: str,
     tablespace: str | None = None,
     encoding: str | None = None,
@@ -23,18 +27,12 @@ def present(
     owner: str | None = None,
     owner_recurse: bool = False,
     template: str | None = None,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Database:
     """A database. Owner and tablespace of one that is there are changed, the rest cannot be.
 
     ``owner_recurse``: with the database, what is in it gets the new owner.
     """
-    server = connection(locals())
+    server = options.as_arguments()
     return Database(
         name=name,
         tablespace=tablespace,
@@ -46,17 +44,10 @@ def present(
     )
 
 
-def absent(
-    name: str,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
-) -> Thing:
+@takes_options(PostgresConnection)
+def absent(options: PostgresConnection, /, name: str) -> Thing:
     """No such database."""
-    server = connection(locals())
+    server = options.as_arguments()
     return absent_thing(
         name=name,
         what=f"Database {name}",

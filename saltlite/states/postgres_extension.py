@@ -7,28 +7,26 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import postgres
-from saltlite.states._postgres import Thing, absent_thing, connection
+from saltlite.states._postgres import PostgresConnection, Thing, absent_thing
 
 
+@takes_options(PostgresConnection)
 def present(
+    options: PostgresConnection,
+    /,
     name: str,
     if_not_exists: bool | None = None,
     schema: str | None = None,
     ext_version: str | None = None,
     from_version: str | None = None,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Extension:
     """An extension of the database ``maintenance_db``, in this schema and version."""
-    server = connection(locals())
+    server = options.as_arguments()
     return Extension(
         name=name,
         schema=schema,
@@ -38,20 +36,17 @@ def present(
     )
 
 
+@takes_options(PostgresConnection)
 def absent(
+    options: PostgresConnection,
+    /,
     name: str,
     if_exists: bool | None = None,
     restrict: bool | None = None,
     cascade: bool | None = None,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Thing:
     """No such extension in the database ``maintenance_db``."""
-    server = connection(locals())
+    server = options.as_arguments()
     how: dict[str, Any] = {"if_exists": if_exists, "restrict": restrict, "cascade": cascade}
     return absent_thing(
         name=name,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from saltlite.core.arguments import takes_options
 from saltlite.highstate.resource import Action
 from saltlite.modules import postgres
-from saltlite.states._postgres import Role, Thing, absent_thing, connection, flags, role
+from saltlite.states._postgres import PostgresConnection, Role, Thing, absent_thing, flags, role
 
 
+@takes_options(PostgresConnection)
 def present(
+    options: PostgresConnection,
+    /,
     name: str,
     createdb: bool | None = None,
     createroles: bool | None = None,
@@ -21,15 +25,9 @@ def present(
     password: str | None = None,
     refresh_password: bool | None = None,
     groups: object = None,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Role | Action:
     """A role for others to be members of; the arguments are those of ``postgres_user.present``."""
-    server = connection(locals())
+    server = options.as_arguments()
     return role(
         name=name,
         kind="Group",
@@ -42,17 +40,10 @@ def present(
     )
 
 
-def absent(
-    name: str,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
-) -> Thing:
+@takes_options(PostgresConnection)
+def absent(options: PostgresConnection, /, name: str) -> Thing:
     """No such role."""
-    server = connection(locals())
+    server = options.as_arguments()
     return absent_thing(
         name=name,
         what=f"Group {name}",

@@ -6,24 +6,22 @@ from functools import partial
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.modules import postgres
 from saltlite.providers.postgres.grants import Privileges
-from saltlite.states._postgres import Thing, Words, connection
+from saltlite.states._postgres import PostgresConnection, Thing, Words
 
 
+@takes_options(PostgresConnection)
 def present(
+    options: PostgresConnection,
+    /,
     name: str,
     object_name: str,
     object_type: str,
     privileges: object = None,
     grant_option: bool | None = None,
     prepend: str = "public",
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Thing:
     """Privileges that the role ``name`` has on an object.
 
@@ -31,7 +29,7 @@ def present(
     ``language``, ``function`` or ``group``; ``object_name`` may be ``ALL`` for the first two and
     functions of the schema ``prepend``. ``grant_option``: they may be passed on.
     """
-    server = connection(locals())
+    server = options.as_arguments()
     wanted = Privileges.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     passed_on: dict[str, Any] = {"grant_option": grant_option}
@@ -51,21 +49,18 @@ def present(
     )
 
 
+@takes_options(PostgresConnection)
 def absent(
+    options: PostgresConnection,
+    /,
     name: str,
     object_name: str,
     object_type: str,
     privileges: object = None,
     prepend: str = "public",
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Thing:
     """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
-    server = connection(locals())
+    server = options.as_arguments()
     wanted = Privileges.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     what = f"The privilege(s): {wanted.show_privileges()}"

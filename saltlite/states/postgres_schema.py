@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
+from saltlite.core.arguments import takes_options
 from saltlite.modules import postgres
-from saltlite.states._postgres import Thing, Words, absent_thing
+from saltlite.states._postgres import PostgresConnection, Thing, Words, absent_thing
 
-_SERVER = ("user", "db_user", "db_password", "db_host", "db_port")
+_ARGUMENTS = "user db_user db_password db_host db_port"
 
 
+@takes_options(PostgresConnection, _ARGUMENTS)
 def present(
-    dbname: str,
-    name: str,
-    owner: str | None = None,
-    user: str | None = None,
-    db_user: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
+    options: PostgresConnection, /, dbname: str, name: str, owner: str | None = None
 ) -> Thing:
     """A schema of the database ``dbname``; ``owner`` is for one that is new."""
-    server = _server_of(locals())
+    server = options.as_schema_arguments()
     where = f"in database {dbname}"
     return Thing(
         name=name,
@@ -40,17 +33,10 @@ def present(
     )
 
 
-def absent(
-    dbname: str,
-    name: str,
-    user: str | None = None,
-    db_user: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-) -> Thing:
+@takes_options(PostgresConnection, _ARGUMENTS)
+def absent(options: PostgresConnection, /, dbname: str, name: str) -> Thing:
     """No such schema in the database ``dbname``; one that is not empty stays."""
-    server = _server_of(locals())
+    server = options.as_schema_arguments()
     return absent_thing(
         name=name,
         what=f"Schema {name}",
@@ -58,8 +44,3 @@ def absent(
         look=partial(postgres.schema_exists, dbname=dbname, name=name, **server),
         act=partial(postgres.schema_remove, dbname=dbname, name=name, **server),
     )
-
-
-def _server_of(arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Where the server is and who asks, as the functions of schemas take it."""
-    return {name: value for name, value in arguments.items() if name in _SERVER}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from saltlite.core.arguments import takes_options
 from saltlite.highstate.resource import Action
 from saltlite.modules import postgres
-from saltlite.states._postgres import Role, Thing, absent_thing, connection, flags, role
+from saltlite.states._postgres import PostgresConnection, Role, Thing, absent_thing, flags, role
 
 
+@takes_options(PostgresConnection)
 def present(
+    options: PostgresConnection,
+    /,
     name: str,
     createdb: bool | None = None,
     createroles: bool | None = None,
@@ -23,12 +27,6 @@ def present(
     refresh_password: bool | None = None,
     valid_until: str | None = None,
     groups: object = None,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
 ) -> Role | Action:
     """A role that may log in, with these attributes; what is not said is left as it is.
 
@@ -37,7 +35,7 @@ def present(
     ``default_password`` is for a role that is new. ``refresh_password``: it is set each time, by
     one who may not read what the server keeps. ``groups`` are joined, and none is left.
     """
-    server = connection(locals())
+    server = options.as_arguments()
     return role(
         name=name,
         kind="User",
@@ -52,17 +50,10 @@ def present(
     )
 
 
-def absent(
-    name: str,
-    user: str | None = None,
-    maintenance_db: str | None = None,
-    db_password: str | None = None,
-    db_host: str | None = None,
-    db_port: object = None,
-    db_user: str | None = None,
-) -> Thing:
+@takes_options(PostgresConnection)
+def absent(options: PostgresConnection, /, name: str) -> Thing:
     """No such role."""
-    server = connection(locals())
+    server = options.as_arguments()
     return absent_thing(
         name=name,
         what=f"User {name}",
