@@ -32,12 +32,12 @@ REST = "kwargs"
 
 
 def takes_options(
-    family: type[Any], names: str = "", *, without: str = "", **defaults: object
+    family: type[Any], names: str = "*", *, without: str = "", **defaults: object
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Let a function take a family of options as one value, before its own arguments.
 
     ``names`` are Salt's, in Salt's order: fields of the family and, where they do not come first,
-    arguments of the function. Without it all fields are meant, but for those in ``without``.
+    arguments of the function. ``*`` stands for all fields but those in ``without``.
     ``defaults`` are those that the family has otherwise.
     """
 
@@ -93,10 +93,11 @@ class OptionArguments:
     @functools.cached_property
     def names(self) -> Sequence[str]:
         """The arguments by position, without a context."""
-        named = self._names.split()
-        if not named:
-            without = {REST, *self._without.split()}
-            named = [one.name for one in fields(self.family) if one.name not in without]
+        without = {REST, *self._without.split()}
+        every = [one.name for one in fields(self.family) if one.name not in without]
+        named: list[str] = []
+        for name in self._names.split():
+            named += every if name == "*" else [name]
         return (*[name for name in self._own if name not in named], *named)
 
     @functools.cached_property

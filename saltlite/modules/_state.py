@@ -25,12 +25,7 @@ def of_top(ctx: MinionContext, wishes: Wishes, top_file: str | None = None) -> C
     )
 
 
-def show(
-    ctx: MinionContext,
-    wishes: Wishes,
-    make: Make,
-    part: Callable[[Compiled], Any],
-) -> Any:
+def show(ctx: MinionContext, wishes: Wishes, make: Make, part: Callable[[Compiled], Any]) -> Any:
     """A part of what was compiled, or the list of errors.
 
     Raises:

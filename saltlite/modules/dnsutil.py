@@ -42,10 +42,7 @@ def _parse_names(text: str) -> dict[str, list[str]]:
 
 
 def hosts_append(
-    ctx: MinionContext,
-    hostsfile: str = HOSTS,
-    ip_addr: str | None = None,
-    entries: object = None,
+    ctx: MinionContext, hostsfile: str = HOSTS, ip_addr: str | None = None, entries: object = None
 ) -> str:
     """Add a line for an address with those of the names that it does not have yet.
 

@@ -63,11 +63,7 @@ def getent(
 
 
 def chgid(
-    ctx: MinionContext,
-    name: str,
-    gid: object,
-    root: str | None = None,
-    non_unique: bool = False,
+    ctx: MinionContext, name: str, gid: object, root: str | None = None, non_unique: bool = False
 ) -> bool:
     """Change a group's id; ``non_unique`` allows one that another group has.
 

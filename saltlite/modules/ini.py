@@ -171,12 +171,7 @@ def _parse_document(text: str, path: str, separator: str, encoding: str | None) 
 
 
 def _save_document(
-    path: str,
-    found: Document,
-    encoding: str | None,
-    was: str | None,
-    *,
-    no_spaces: bool = False,
+    path: str, found: Document, encoding: str | None, was: str | None, *, no_spaces: bool = False
 ) -> None:
     text = found.text(no_spaces=no_spaces)
     if encoding:

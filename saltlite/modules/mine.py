@@ -63,11 +63,7 @@ def send(ctx: MinionContext, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def get(
-    ctx: MinionContext,
-    tgt: Any,
-    fun: Any,
-    tgt_type: str = "glob",
-    exclude_minion: bool = False,
+    ctx: MinionContext, tgt: Any, fun: Any, tgt_type: str = "glob", exclude_minion: bool = False
 ) -> Any:
     """Return what minions put into the mine under a name, or several names.
 

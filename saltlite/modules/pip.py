@@ -276,10 +276,7 @@ def is_installed(
 
 
 def version(
-    ctx: MinionContext,
-    bin_env: str | None = None,
-    cwd: str | None = None,
-    user: str | None = None,
+    ctx: MinionContext, bin_env: str | None = None, cwd: str | None = None, user: str | None = None
 ) -> str | None:
     """The version of pip.
 
@@ -295,10 +292,7 @@ def version(
 
 
 def list_upgrades(
-    ctx: MinionContext,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
+    ctx: MinionContext, bin_env: str | None = None, user: str | None = None, cwd: str | None = None
 ) -> dict[str, str]:
     """The packages that are not the newest, and which version is: ``2.0 [wheel]``.
 

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
+from saltlite.core.factories import name_function
 from saltlite.errors import FunctionError
 from saltlite.providers import rabbitmq
-from saltlite.providers.rabbitmq import PLUGINS, UPSTREAM
+from saltlite.providers.rabbitmq import PLUGINS, UPSTREAM, UpstreamOptions
 
 INTERNAL = ("upstream_of",)
 """Functions for states; nobody calls them by name."""
@@ -21,10 +23,7 @@ _RIGHTS = ("configure", "write", "read")
 _POLICY = ("vhost", "name", "pattern", "apply-to", "definition", "priority")
 
 
-def list_users(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> dict[str, list[str]]:
+def list_users(ctx: MinionContext, runas: str | None = None) -> dict[str, list[str]]:
     """The users and their tags.
 
     CLI Example:
@@ -36,10 +35,7 @@ def list_users(
     return {row["user"]: rabbitmq.tags_of(row["tags"]) for row in rows}
 
 
-def list_vhosts(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> list[str]:
+def list_vhosts(ctx: MinionContext, runas: str | None = None) -> list[str]:
     """The virtual hosts.
 
     CLI Example:
@@ -50,11 +46,7 @@ def list_vhosts(
     return [row["name"] for row in rabbitmq.table(text, ("name",))]
 
 
-def user_exists(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def user_exists(ctx: MinionContext, name: str, runas: str | None = None) -> bool:
     """Whether there is such a user.
 
     CLI Example:
@@ -64,11 +56,7 @@ def user_exists(
     return str(name) in list_users(ctx, runas)
 
 
-def vhost_exists(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def vhost_exists(ctx: MinionContext, name: str, runas: str | None = None) -> bool:
     """Whether there is such a virtual host.
 
     CLI Example:
@@ -79,10 +67,7 @@ def vhost_exists(
 
 
 def add_user(
-    ctx: MinionContext,
-    name: str,
-    password: str | None = None,
-    runas: str | None = None,
+    ctx: MinionContext, name: str, password: str | None = None, runas: str | None = None
 ) -> dict[str, str]:
     """Add a user; without a password it cannot log in with one.
 
@@ -103,11 +88,7 @@ def add_user(
     return {"Added": said}
 
 
-def delete_user(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def delete_user(ctx: MinionContext, name: str, runas: str | None = None) -> dict[str, str]:
     """Delete a user.
 
     CLI Example:
@@ -119,10 +100,7 @@ def delete_user(
 
 
 def change_password(
-    ctx: MinionContext,
-    name: str,
-    password: str,
-    runas: str | None = None,
+    ctx: MinionContext, name: str, password: str, runas: str | None = None
 ) -> dict[str, str]:
     """Set the password of a user.
 
@@ -137,11 +115,7 @@ def change_password(
     }
 
 
-def clear_password(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def clear_password(ctx: MinionContext, name: str, runas: str | None = None) -> dict[str, str]:
     """Take the password of a user away.
 
     CLI Example:
@@ -153,12 +127,7 @@ def clear_password(
     }
 
 
-def check_password(
-    ctx: MinionContext,
-    name: str,
-    password: str,
-    runas: str | None = None,
-) -> bool:
+def check_password(ctx: MinionContext, name: str, password: str, runas: str | None = None) -> bool:
     """Whether this is the password of a user.
 
     CLI Example:
@@ -178,10 +147,7 @@ def check_password(
 
 
 def set_user_tags(
-    ctx: MinionContext,
-    name: str,
-    tags: Any,
-    runas: str | None = None,
+    ctx: MinionContext, name: str, tags: Any, runas: str | None = None
 ) -> dict[str, str]:
     """Give a user these tags and no others.
 
@@ -194,11 +160,7 @@ def set_user_tags(
     return {"Tag(s) set": said}
 
 
-def add_vhost(
-    ctx: MinionContext,
-    vhost: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def add_vhost(ctx: MinionContext, vhost: str, runas: str | None = None) -> dict[str, str]:
     """Add a virtual host.
 
     CLI Example:
@@ -209,11 +171,7 @@ def add_vhost(
     return {"Added": said}
 
 
-def delete_vhost(
-    ctx: MinionContext,
-    vhost: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def delete_vhost(ctx: MinionContext, vhost: str, runas: str | None = None) -> dict[str, str]:
     """Delete a virtual host.
 
     CLI Example:
@@ -245,9 +203,7 @@ def set_permissions(
 
 
 def list_permissions(
-    ctx: MinionContext,
-    vhost: str,
-    runas: str | None = None,
+    ctx: MinionContext, vhost: str, runas: str | None = None
 ) -> dict[str, dict[str, str]]:
     """What users may do in a virtual host.
 
@@ -260,9 +216,7 @@ def list_permissions(
 
 
 def list_user_permissions(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
+    ctx: MinionContext, name: str, runas: str | None = None
 ) -> dict[str, dict[str, str]]:
     """What a user may do, by virtual host.
 
@@ -280,9 +234,7 @@ def _parse_rights(text: str, key: str) -> dict[str, dict[str, str]]:
 
 
 def list_policies(
-    ctx: MinionContext,
-    vhost: str = "/",
-    runas: str | None = None,
+    ctx: MinionContext, vhost: str = "/", runas: str | None = None
 ) -> dict[str, dict[str, dict[str, str]]]:
     """The policies of a virtual host.
 
@@ -323,12 +275,7 @@ def set_policy(
     return {"Set": said}
 
 
-def policy_exists(
-    ctx: MinionContext,
-    vhost: str,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def policy_exists(ctx: MinionContext, vhost: str, name: str, runas: str | None = None) -> bool:
     """Whether there is such a policy.
 
     CLI Example:
@@ -339,10 +286,7 @@ def policy_exists(
 
 
 def delete_policy(
-    ctx: MinionContext,
-    vhost: str,
-    name: str,
-    runas: str | None = None,
+    ctx: MinionContext, vhost: str, name: str, runas: str | None = None
 ) -> dict[str, str]:
     """Delete a policy.
 
@@ -357,10 +301,7 @@ def delete_policy(
     }
 
 
-def list_available_plugins(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> list[str]:
+def list_available_plugins(ctx: MinionContext, runas: str | None = None) -> list[str]:
     """The plugins that there are.
 
     CLI Example:
@@ -371,10 +312,7 @@ def list_available_plugins(
     return text.split()
 
 
-def list_enabled_plugins(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> list[str]:
+def list_enabled_plugins(ctx: MinionContext, runas: str | None = None) -> list[str]:
     """The plugins that are enabled.
 
     CLI Example:
@@ -385,11 +323,7 @@ def list_enabled_plugins(
     return text.split()
 
 
-def plugin_is_enabled(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def plugin_is_enabled(ctx: MinionContext, name: str, runas: str | None = None) -> bool:
     """Whether a plugin is enabled.
 
     CLI Example:
@@ -399,11 +333,7 @@ def plugin_is_enabled(
     return str(name) in list_enabled_plugins(ctx, runas)
 
 
-def enable_plugin(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def enable_plugin(ctx: MinionContext, name: str, runas: str | None = None) -> dict[str, str]:
     """Enable a plugin.
 
     CLI Example:
@@ -414,11 +344,7 @@ def enable_plugin(
     return {"Enabled": said}
 
 
-def disable_plugin(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> dict[str, str]:
+def disable_plugin(ctx: MinionContext, name: str, runas: str | None = None) -> dict[str, str]:
     """Disable a plugin.
 
     CLI Example:
@@ -429,10 +355,7 @@ def disable_plugin(
     return {"Disabled": said}
 
 
-def list_upstreams(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> dict[str, str]:
+def list_upstreams(ctx: MinionContext, runas: str | None = None) -> dict[str, str]:
     """The upstreams of the federation, each as JSON.
 
     CLI Example:
@@ -444,11 +367,7 @@ def list_upstreams(
     return {row["name"]: row["value"] for row in rows if row["component"] == UPSTREAM}
 
 
-def upstream_exists(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def upstream_exists(ctx: MinionContext, name: str, runas: str | None = None) -> bool:
     """Whether there is such an upstream.
 
     CLI Example:
@@ -458,21 +377,9 @@ def upstream_exists(
     return str(name) in list_upstreams(ctx, runas)
 
 
+@takes_options(UpstreamOptions, "* runas")
 def set_upstream(
-    ctx: MinionContext,
-    name: str,
-    uri: str,
-    prefetch_count: int | None = None,
-    reconnect_delay: int | None = None,
-    ack_mode: str | None = None,
-    trust_user_id: bool | None = None,
-    exchange: str | None = None,
-    max_hops: int | None = None,
-    expires: int | None = None,
-    message_ttl: int | None = None,
-    ha_policy: str | None = None,
-    queue: str | None = None,
-    runas: str | None = None,
+    ctx: MinionContext, options: UpstreamOptions, /, name: str, uri: str, runas: str | None = None
 ) -> bool:
     """Set an upstream of the federation.
 
@@ -480,20 +387,7 @@ def set_upstream(
 
         salt '*' rabbitmq.set_upstream upstream_name uri=amqp://user:pw@host/%2F ack_mode=no-ack
     """
-    given = {
-        "uri": uri,
-        "prefetch_count": prefetch_count,
-        "reconnect_delay": reconnect_delay,
-        "ack_mode": ack_mode,
-        "trust_user_id": trust_user_id,
-        "exchange": exchange,
-        "max_hops": max_hops,
-        "expires": expires,
-        "message_ttl": message_ttl,
-        "ha_policy": ha_policy,
-        "queue": queue,
-    }
-    value = json.dumps(upstream_of(given))
+    value = json.dumps(upstream_of(options.with_address(uri)))
     rabbitmq.run(ctx.host, "set_parameter", UPSTREAM, str(name), value, runas=runas)
     return True
 
@@ -503,11 +397,7 @@ def upstream_of(given: Mapping[str, object]) -> dict[str, Any]:
     return {name.replace("_", "-"): value for name, value in given.items() if value is not None}
 
 
-def delete_upstream(
-    ctx: MinionContext,
-    name: str,
-    runas: str | None = None,
-) -> bool:
+def delete_upstream(ctx: MinionContext, name: str, runas: str | None = None) -> bool:
     """Delete an upstream.
 
     CLI Example:
@@ -518,82 +408,29 @@ def delete_upstream(
     return True
 
 
-def cluster_status(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """The nodes of the cluster, as the broker tells them.
+def _make_command(name: str, what: str) -> Callable[..., str]:
+    """Make the function that runs the command of the same name, without arguments."""
+
+    def run_command(ctx: MinionContext, runas: str | None = None) -> str:
+        return rabbitmq.run(ctx.host, name, runas=runas)
+
+    text = f"""{what}.
 
     CLI Example:
 
-        salt '*' rabbitmq.cluster_status
+        salt '*' rabbitmq.{name}
     """
-    return rabbitmq.run(ctx.host, "cluster_status", runas=runas)
+    return name_function(run_command, name, text)
 
 
-def stop_app(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """Stop the broker's application.
-
-    CLI Example:
-
-        salt '*' rabbitmq.stop_app
-    """
-    return rabbitmq.run(ctx.host, "stop_app", runas=runas)
-
-
-def start_app(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """Start the broker's application.
-
-    CLI Example:
-
-        salt '*' rabbitmq.start_app
-    """
-    return rabbitmq.run(ctx.host, "start_app", runas=runas)
-
-
-def reset(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """Make the node a new one, out of its cluster.
-
-    CLI Example:
-
-        salt '*' rabbitmq.reset
-    """
-    return rabbitmq.run(ctx.host, "reset", runas=runas)
-
-
-def force_reset(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """The same, whatever state it is in.
-
-    CLI Example:
-
-        salt '*' rabbitmq.force_reset
-    """
-    return rabbitmq.run(ctx.host, "force_reset", runas=runas)
-
-
-def status(
-    ctx: MinionContext,
-    runas: str | None = None,
-) -> str:
-    """What the broker tells of itself.
-
-    CLI Example:
-
-        salt '*' rabbitmq.status
-    """
-    return rabbitmq.run(ctx.host, "status", runas=runas)
+cluster_status = _make_command(
+    "cluster_status", "The nodes of the cluster, as the broker tells them"
+)
+stop_app = _make_command("stop_app", "Stop the broker's application")
+start_app = _make_command("start_app", "Start the broker's application")
+reset = _make_command("reset", "Make the node a new one, out of its cluster")
+force_reset = _make_command("force_reset", "The same, whatever state it is in")
+status = _make_command("status", "What the broker tells of itself")
 
 
 def join_cluster(

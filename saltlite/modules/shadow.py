@@ -77,11 +77,7 @@ def gen_password(password: object, crypt_salt: str | None = None, algorithm: str
 
 
 def set_password(
-    ctx: MinionContext,
-    name: str,
-    password: str,
-    use_usermod: bool = False,
-    root: str | None = None,
+    ctx: MinionContext, name: str, password: str, use_usermod: bool = False, root: str | None = None
 ) -> bool:
     """Give a user another password, as a hash; ``False`` if there is no such user.
 

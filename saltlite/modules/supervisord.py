@@ -127,7 +127,7 @@ def reread(ctx: MinionContext, caller: SupervisorCaller, /) -> str:
     return _run_ctl(ctx, caller, ["reread"])
 
 
-@takes_options(SupervisorCaller, "user conf_file bin_env name")
+@takes_options(SupervisorCaller, "* name")
 def update(ctx: MinionContext, caller: SupervisorCaller, /, name: str | None = None) -> str:
     """Read the configuration again, and start, restart and stop what is another in it.
 

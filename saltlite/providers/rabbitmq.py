@@ -6,7 +6,9 @@ Passwords go to their standard input, never into arguments. Source: rabbitmqctl(
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from saltlite.core.dataclasses import dataclass, fields
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.host import Host
 
@@ -15,6 +17,26 @@ PLUGINS = "rabbitmq-plugins"
 UPSTREAM = "federation-upstream"
 
 Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamOptions:
+    """What can be said of an upstream besides its address; ``None`` leaves it to the broker."""
+
+    prefetch_count: int | None = None
+    reconnect_delay: int | None = None
+    ack_mode: str | None = None
+    trust_user_id: bool | None = None
+    exchange: str | None = None
+    max_hops: int | None = None
+    expires: int | None = None
+    message_ttl: int | None = None
+    ha_policy: str | None = None
+    queue: str | None = None
+
+    def with_address(self, uri: str) -> dict[str, Any]:
+        """All of the upstream, by Salt's names."""
+        return {"uri": uri, **{one.name: getattr(self, one.name) for one in fields(self)}}
 
 
 def run(

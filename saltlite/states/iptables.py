@@ -74,11 +74,7 @@ def set_policy(
 
 
 def flush(
-    name: str,
-    table: str = "filter",
-    family: str = "ipv4",
-    chain: str = "",
-    **kwargs: Any,
+    name: str, table: str = "filter", family: str = "ipv4", chain: str = "", **kwargs: Any
 ) -> Flushed:
     """No rules in a chain, or in all chains of a table."""
     place = ChainRef(table=table, chain=str(chain), family=family)

@@ -14,10 +14,7 @@ from saltlite.states._mysql import MysqlResource, Unseen, require_success, step
 
 
 def present(
-    name: str,
-    character_set: str | None = None,
-    collate: str | None = None,
-    **connection_args: Any,
+    name: str, character_set: str | None = None, collate: str | None = None, **connection_args: Any
 ) -> Database:
     """A database with this character set and collation; ``connection_*`` say where and who asks."""
     return Database(

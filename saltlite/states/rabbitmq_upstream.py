@@ -7,42 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import rabbitmq
+from saltlite.providers.rabbitmq import UpstreamOptions
 from saltlite.states._rabbitmq import Fact
 
 
-def present(
-    name: str,
-    uri: str,
-    prefetch_count: int | None = None,
-    reconnect_delay: int | None = None,
-    ack_mode: str | None = None,
-    trust_user_id: bool | None = None,
-    exchange: str | None = None,
-    max_hops: int | None = None,
-    expires: int | None = None,
-    message_ttl: int | None = None,
-    ha_policy: str | None = None,
-    queue: str | None = None,
-    runas: str | None = None,
-) -> Upstream:
+@takes_options(UpstreamOptions, "* runas")
+def present(options: UpstreamOptions, /, name: str, uri: str, runas: str | None = None) -> Upstream:
     """An upstream with these settings. Passwords in ``uri`` are not told."""
-    given = {
-        "uri": uri,
-        "prefetch_count": prefetch_count,
-        "reconnect_delay": reconnect_delay,
-        "ack_mode": ack_mode,
-        "trust_user_id": trust_user_id,
-        "exchange": exchange,
-        "max_hops": max_hops,
-        "expires": expires,
-        "message_ttl": message_ttl,
-        "ha_policy": ha_policy,
-        "queue": queue,
-    }
-    return Upstream(name=str(name), given=given, runas=runas)
+    return Upstream(name=str(name), given=options.with_address(uri), runas=runas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,18 @@ class Module:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
 
+    @cached_property
+    def reflections(self) -> tuple[ast.Call, ...]:
+        """Calls that look at all fields of a value."""
+        return tuple(
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in REFLECTION
+            and node.args
+        )
+
     @property
     def attributes(self) -> Set[str]:
         return self.attribute_nodes.keys()
@@ -201,17 +213,20 @@ class Program:
             if module.name not in homes and not homes & module.imported:
                 continue
             for node in module.attribute_nodes.get(name, ()):
-                inside = self._enclosing(module, node, lineage)
+                inside = self._enclosing(module, node, node.value, lineage)
                 if inside is not None and self._use_reads(module, inside, node):
+                    return True
+            for call in module.reflections:
+                if self._enclosing(module, call, call.args[0], lineage) is not None:
                     return True
         return False
 
     def _enclosing(
-        self, module: Module, node: ast.Attribute, lineage: list[Definition]
+        self, module: Module, node: ast.AST, value: ast.AST, lineage: list[Definition]
     ) -> Definition | None:
-        """The function in which an attribute is one of a value of the family, if it is that."""
+        """The function around a node, if what is looked at there is a value of the family."""
         classes = {each.name for each in lineage}
-        held = node.value.id if isinstance(node.value, ast.Name) else ""
+        held = value.id if isinstance(value, ast.Name) else ""
         around: Any = node
         while not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             around = module.parents[around]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import UsageError
 from saltlite.modules.docker.containers import inspect_container
@@ -25,22 +26,31 @@ class _Ended:
     both: str
 
 
-def _run_in_container(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None,
-    stdin: str | None,
-    python_shell: bool,
-    use_vt: bool,
-    keep_env: object,
-) -> _Ended:
-    for option, value in (("stdin", stdin), ("use_vt", use_vt), ("keep_env", keep_env)):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecOptions:
+    """How a command is run; what cannot be had in a container is refused."""
+
+    exec_driver: str | None = None
+    stdin: str | None = None
+    python_shell: bool = True
+    output_loglevel: str = "debug"
+    use_vt: bool = False
+    ignore_retcode: bool = False
+    keep_env: object = None
+
+
+def _run_in_container(ctx: MinionContext, options: ExecOptions, name: str, cmd: str) -> _Ended:
+    unknown = {
+        "stdin": options.stdin,
+        "use_vt": options.use_vt,
+        "keep_env": options.keep_env,
+    }
+    for option, value in unknown.items():
         if value:
             raise UsageError(f"{option}: not there for commands in containers")
-    if exec_driver not in (None, "docker-exec"):
-        raise UsageError(f"exec_driver: {exec_driver} is not there, only docker-exec")
-    words = ["sh", "-c", cmd] if python_shell else shlex.split(cmd)
+    if options.exec_driver not in (None, "docker-exec"):
+        raise UsageError(f"exec_driver: {options.exec_driver} is not there, only docker-exec")
+    words = ["sh", "-c", cmd] if options.python_shell else shlex.split(cmd)
     asked = engine(ctx)
     ident = inspect_container(ctx, name)["Id"]
     body: Mapping[str, Any] = {"AttachStdout": True, "AttachStderr": True, "Cmd": words}
@@ -52,94 +62,48 @@ def _run_in_container(
     return _Ended(int(ended.get("Pid") or 0), int(ended["ExitCode"] or 0), stdout, stderr, both)
 
 
-def run(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None = None,
-    stdin: str | None = None,
-    python_shell: bool = True,
-    output_loglevel: str = "debug",
-    use_vt: bool = False,
-    ignore_retcode: bool = False,
-    keep_env: object = None,
-) -> str:
+@takes_options(ExecOptions)
+def run(ctx: MinionContext, options: ExecOptions, /, name: str, cmd: str) -> str:
     """Run a command in a container: output and complaints.
 
     CLI Example:
 
         salt '*' docker.run web 'ls -l /etc'
     """
-    return _run_in_container(
-        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
-    ).both
+    return _run_in_container(ctx, options, name, cmd).both
 
 
-def run_stdout(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None = None,
-    stdin: str | None = None,
-    python_shell: bool = True,
-    output_loglevel: str = "debug",
-    use_vt: bool = False,
-    ignore_retcode: bool = False,
-    keep_env: object = None,
-) -> str:
+@takes_options(ExecOptions)
+def run_stdout(ctx: MinionContext, options: ExecOptions, /, name: str, cmd: str) -> str:
     """Run a command in a container: its output.
 
     CLI Example:
 
         salt '*' docker.run_stdout web 'ls -l /etc'
     """
-    return _run_in_container(
-        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
-    ).stdout
+    return _run_in_container(ctx, options, name, cmd).stdout
 
 
-def run_stderr(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None = None,
-    stdin: str | None = None,
-    python_shell: bool = True,
-    output_loglevel: str = "debug",
-    use_vt: bool = False,
-    ignore_retcode: bool = False,
-    keep_env: object = None,
-) -> str:
+@takes_options(ExecOptions)
+def run_stderr(ctx: MinionContext, options: ExecOptions, /, name: str, cmd: str) -> str:
     """Run a command in a container: its complaints.
 
     CLI Example:
 
         salt '*' docker.run_stderr web 'ls /nothing'
     """
-    return _run_in_container(
-        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
-    ).stderr
+    return _run_in_container(ctx, options, name, cmd).stderr
 
 
-def run_all(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None = None,
-    stdin: str | None = None,
-    python_shell: bool = True,
-    output_loglevel: str = "debug",
-    use_vt: bool = False,
-    ignore_retcode: bool = False,
-    keep_env: object = None,
-) -> dict[str, Any]:
+@takes_options(ExecOptions)
+def run_all(ctx: MinionContext, options: ExecOptions, /, name: str, cmd: str) -> dict[str, Any]:
     """Run a command in a container: ``pid``, ``retcode``, ``stdout``, ``stderr``.
 
     CLI Example:
 
         salt '*' docker.run_all web 'ls -l /etc'
     """
-    done = _run_in_container(ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env)
+    done = _run_in_container(ctx, options, name, cmd)
     return {
         "pid": done.pid,
         "retcode": done.exit_code,
@@ -148,24 +112,12 @@ def run_all(
     }
 
 
-def retcode(
-    ctx: MinionContext,
-    name: str,
-    cmd: str,
-    exec_driver: str | None = None,
-    stdin: str | None = None,
-    python_shell: bool = True,
-    output_loglevel: str = "debug",
-    use_vt: bool = False,
-    ignore_retcode: bool = False,
-    keep_env: object = None,
-) -> int:
+@takes_options(ExecOptions)
+def retcode(ctx: MinionContext, options: ExecOptions, /, name: str, cmd: str) -> int:
     """Run a command in a container: its exit code.
 
     CLI Example:
 
         salt '*' docker.retcode web 'test -e /etc/hosts'
     """
-    return _run_in_container(
-        ctx, name, cmd, exec_driver, stdin, python_shell, use_vt, keep_env
-    ).exit_code
+    return _run_in_container(ctx, options, name, cmd).exit_code

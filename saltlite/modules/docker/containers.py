@@ -280,12 +280,7 @@ def _report_unchanged(old: str, comment: str) -> dict[str, Any]:
 
 
 def _change_state(
-    ctx: MinionContext,
-    name: str,
-    old: str,
-    verb: str,
-    wanted: str,
-    timeout: float | None = None,
+    ctx: MinionContext, name: str, old: str, verb: str, wanted: str, timeout: float | None = None
 ) -> dict[str, Any]:
     """Act on a container, and tell what it was before and after."""
     if old == wanted:

@@ -282,11 +282,7 @@ def _of_text(
 
 
 def top(
-    ctx: MinionContext,
-    topfn: str,
-    test: bool | None = None,
-    queue: object = None,
-    **kwargs: Any,
+    ctx: MinionContext, topfn: str, test: bool | None = None, queue: object = None, **kwargs: Any
 ) -> Any:
     """Run the states that another top file has for this minion.
 

@@ -202,12 +202,7 @@ def put_job(table: Table, wanted: CrontabJob) -> str:
 
 
 def drop(
-    table: Table,
-    cmd: str,
-    when: Mapping[int, str],
-    identifier: str | None,
-    *,
-    special: bool,
+    table: Table, cmd: str, when: Mapping[int, str], identifier: str | None, *, special: bool
 ) -> str:
     """Take a job out: ``removed`` or ``absent``. ``when`` has the fields that must agree."""
     index = _find_place(table, cmd, when, identifier, special=special)

@@ -171,9 +171,7 @@ def _describe_entry(entry: x509.RevokedCertificate) -> Mapping[str, Any]:
     }
 
 
-def signature_name(
-    have: x509.Certificate | x509.CertificateRevocationList,
-) -> str:
+def signature_name(have: x509.Certificate | x509.CertificateRevocationList) -> str:
     """Return the name of the algorithm of a signature, as OpenSSL has it."""
     algorithm = have.signature_hash_algorithm
     if algorithm is None:
