@@ -13,6 +13,7 @@ from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import postgres
 from saltlite.providers.postgres import passwords
 from saltlite.providers.postgres.psql import literal
+from saltlite.states._fact import Fact
 
 _FLAGS = {
     "createdb": "can create databases",
@@ -190,49 +191,6 @@ def role(*, groups: object, **attributes: Any) -> Role | Action:
     return Action(would="", run=run, foreseen=foreseen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """The sentences about one thing."""
-
-    would: str
-    did: str
-    settled: str
-    failed: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thing(Resource[bool]):
-    """Something of the server that is there, or with ``wanted`` false is not."""
-
-    name: str
-    wanted: bool
-    change: str
-    words: Words
-    look: Callable[[MinionContext], bool]
-    act: Callable[[MinionContext], bool]
-
-    def read(self, ctx: MinionContext) -> bool:
-        return self.look(ctx)
-
-    def plan(self, now: bool) -> list[Step]:
-        if now is self.wanted:
-            return []
-        step = Step(
-            would=self.words.would,
-            did=self.words.did,
-            changes={self.name: self.change},
-            run=self._run_act,
-        )
-        return [step]
-
-    def _run_act(self, ctx: MinionContext) -> None:
-        if not self.act(ctx):
-            raise FunctionError(self.words.failed)
-
-    def comment_unchanged(self, now: bool) -> str:
-        return self.words.settled
-
-
 def absent_thing(
     *,
     name: str,
@@ -240,19 +198,15 @@ def absent_thing(
     look: Callable[[MinionContext], bool],
     act: Callable[[MinionContext], bool],
     place: str = "",
-) -> Thing:
+) -> Fact:
     """``what`` (``User joe``) that is not there; ``place`` is said after it."""
     was_from = place.replace(" in ", " from ", 1)
-    return Thing(
-        name=name,
-        wanted=False,
-        change="Absent",
-        look=look,
-        act=act,
-        words=Words(
-            would=f"{what} is set to be removed{was_from}",
-            did=f"{what} has been removed{was_from}",
-            settled=f"{what} is not present{place}, so it cannot be removed",
-            failed=f"{what} failed to be removed{was_from}",
-        ),
+    return Fact(
+        holds=lambda ctx: not look(ctx),
+        make=act,
+        intent=f"{what} is set to be removed{was_from}",
+        report=f"{what} has been removed{was_from}",
+        known=f"{what} is not present{place}, so it cannot be removed",
+        told={name: "Absent"},
+        failed=f"{what} failed to be removed{was_from}",
     )

@@ -15,6 +15,7 @@ from saltlite.providers.accounts import files
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import CrontabJob, Table
 from saltlite.providers.file import hashes, sources
+from saltlite.states._fact import Fact
 
 
 def present(
@@ -66,9 +67,23 @@ def env_present(name: str, value: object = None, user: str = "root") -> Variable
     return Variable(name=str(name), user=user, value=value)
 
 
-def env_absent(name: str, user: str = "root") -> NoVariable:
+def env_absent(name: str, user: str = "root") -> Fact:
     """No such variable for the jobs of a user."""
-    return NoVariable(name=str(name), user=user)
+    name = str(name)
+
+    def remove(ctx: MinionContext) -> None:
+        answer = ctx.follow(cron.rm_env, user, name)
+        if answer != "removed":
+            raise _build_error("Cron env", name, user, answer)
+
+    return Fact(
+        holds=lambda ctx: name not in _read_tab(ctx, user).table().env,
+        make=remove,
+        intent=f"Cron env {name} is set to be removed",
+        report=f"Cron env {name} removed from {user}'s crontab",
+        known=f"Cron env {name} already absent",
+        told={user: name},
+    )
 
 
 def file(
@@ -272,34 +287,6 @@ class Variable(Resource[Tab]):
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron env {self.name} already present"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoVariable(Resource[Tab]):
-    """A variable that is not in a user's crontab."""
-
-    name: str
-    user: str
-
-    def read(self, ctx: MinionContext) -> Tab:
-        return _read_tab(ctx, self.user)
-
-    def plan(self, now: Tab) -> list[Step]:
-        step = Step(
-            would=f"Cron env {self.name} is set to be removed",
-            did=f"Cron env {self.name} removed from {self.user}'s crontab",
-            changes={self.user: self.name},
-            run=self._remove_variable,
-        )
-        return [step] if self.name in now.table().env else []
-
-    def _remove_variable(self, ctx: MinionContext) -> None:
-        answer = ctx.follow(cron.rm_env, self.user, self.name)
-        if answer != "removed":
-            raise _build_error("Cron env", self.name, self.user, answer)
-
-    def comment_unchanged(self, now: Tab) -> str:
-        return f"Cron env {self.name} already absent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.docker import images as module
+from saltlite.states._fact import Fact
 
 
 def present(
@@ -40,7 +41,14 @@ def present(
     full = name if tag is None else f"{name}:{tag}"
     if force:
         return _pulling_again(full, client_timeout)
-    return PresentImage(name=full, timeout_s=int(client_timeout))
+    return Fact(
+        holds=lambda ctx: ctx.follow(module.resolve_image_id, full) is not False,
+        make=lambda ctx: _pull_image(ctx, full, int(client_timeout)),
+        intent=f"Image {full} will be pulled",
+        report=f"Image '{full}' was pulled",
+        known=f"Image {full} already present",
+        told={"Status": f"Downloaded newer image for {full}"},
+    )
 
 
 def absent(name: str | None = None, images: Any = None, force: bool = False) -> Declared:
@@ -76,32 +84,6 @@ def _pull_image(ctx: MinionContext, full: str, timeout_s: int) -> dict[str, Any]
         return ctx.follow(module.pull, full, client_timeout=timeout_s)
     except FunctionError as error:
         raise FunctionError(f"Encountered error pulling {full}: {error}") from error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresentImage(Resource[bool]):
-    """An image that is here."""
-
-    name: str
-    timeout_s: int
-
-    def read(self, ctx: MinionContext) -> bool:
-        return ctx.follow(module.resolve_image_id, self.name) is not False
-
-    def plan(self, now: bool) -> Sequence[Step]:
-        if now:
-            return []
-        return [
-            Step(
-                would=f"Image {self.name} will be pulled",
-                did=f"Image '{self.name}' was pulled",
-                changes={"Status": f"Downloaded newer image for {self.name}"},
-                run=lambda ctx: _pull_image(ctx, self.name, self.timeout_s),
-            )
-        ]
-
-    def comment_unchanged(self, now: bool) -> str:
-        return f"Image {self.name} already present"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

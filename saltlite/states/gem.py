@@ -10,6 +10,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import gem as gems
 from saltlite.providers.gem import is_condition, satisfies
+from saltlite.states._fact import Fact
 
 
 def installed(
@@ -41,19 +42,46 @@ def installed(
 
 def removed(
     name: str, ruby: str | None = None, user: str | None = None, gem_bin: str | None = None
-) -> RemovedGem:
+) -> Fact:
     """No version of a gem."""
-    return RemovedGem(name=name, which={"ruby": ruby, "runas": user, "gem_bin": gem_bin})
+    which = {"ruby": ruby, "runas": user, "gem_bin": gem_bin}
+    return Fact(
+        holds=lambda ctx: not _find_versions(ctx, name, which),
+        make=lambda ctx: ctx.follow(gems.uninstall, [name], **which),
+        intent=f"The gem {name} would have been removed",
+        report="Gem was successfully removed.",
+        known="Gem is not installed.",
+        told={name: "Removed"},
+        remains="Could not remove gem.",
+    )
 
 
-def sources_add(name: str, ruby: str | None = None, user: str | None = None) -> GemSource:
+def sources_add(name: str, ruby: str | None = None, user: str | None = None) -> Fact:
     """An address from which gems are got."""
-    return GemSource(name=name, which={"ruby": ruby, "runas": user})
+    which = {"ruby": ruby, "runas": user}
+    return Fact(
+        holds=lambda ctx: name in ctx.follow(gems.sources_list, **which),
+        make=lambda ctx: ctx.follow(gems.sources_add, name, **which),
+        intent=f"The gem source {name} would have been added.",
+        report="Gem source was successfully added.",
+        known="Gem source is already added.",
+        told={name: "Installed"},
+        remains="Could not add gem source.",
+    )
 
 
-def sources_remove(name: str, ruby: str | None = None, user: str | None = None) -> NoSource:
+def sources_remove(name: str, ruby: str | None = None, user: str | None = None) -> Fact:
     """An address from which no gems are got."""
-    return NoSource(name=name, which={"ruby": ruby, "runas": user})
+    which = {"ruby": ruby, "runas": user}
+    return Fact(
+        holds=lambda ctx: name not in ctx.follow(gems.sources_list, **which),
+        make=lambda ctx: ctx.follow(gems.sources_remove, name, **which),
+        intent="The gem source would have been removed.",
+        report="Gem source was successfully removed.",
+        known="Gem source is already removed.",
+        told={name: "Removed"},
+        remains="Could not remove gem source.",
+    )
 
 
 def _find_versions(ctx: MinionContext, name: str, which: Mapping[str, Any]) -> list[str]:
@@ -94,81 +122,3 @@ class Installed(Resource[list[str]]):
 
     def unmet(self, after: list[str], left: Sequence[Step]) -> str:
         return "Could not install gem."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedGem(Resource[list[str]]):
-    """A gem that is not there."""
-
-    name: str
-    which: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> list[str]:
-        return _find_versions(ctx, self.name, self.which)
-
-    def plan(self, now: list[str]) -> list[Step]:
-        step = Step(
-            would=f"The gem {self.name} would have been removed",
-            did="Gem was successfully removed.",
-            changes={self.name: "Removed"},
-            run=lambda ctx: ctx.follow(gems.uninstall, [self.name], **self.which),
-        )
-        return [step] if now else []
-
-    def comment_unchanged(self, now: list[str]) -> str:
-        return "Gem is not installed."
-
-    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
-        return "Could not remove gem."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GemSource(Resource[list[str]]):
-    """An address in the list of sources."""
-
-    name: str
-    which: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> list[str]:
-        return ctx.follow(gems.sources_list, **self.which)
-
-    def plan(self, now: list[str]) -> list[Step]:
-        step = Step(
-            would=f"The gem source {self.name} would have been added.",
-            did="Gem source was successfully added.",
-            changes={self.name: "Installed"},
-            run=lambda ctx: ctx.follow(gems.sources_add, self.name, **self.which),
-        )
-        return [] if self.name in now else [step]
-
-    def comment_unchanged(self, now: list[str]) -> str:
-        return "Gem source is already added."
-
-    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
-        return "Could not add gem source."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoSource(Resource[list[str]]):
-    """An address that is not in the list of sources."""
-
-    name: str
-    which: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> list[str]:
-        return ctx.follow(gems.sources_list, **self.which)
-
-    def plan(self, now: list[str]) -> list[Step]:
-        step = Step(
-            would="The gem source would have been removed.",
-            did="Gem source was successfully removed.",
-            changes={self.name: "Removed"},
-            run=lambda ctx: ctx.follow(gems.sources_remove, self.name, **self.which),
-        )
-        return [step] if self.name in now else []
-
-    def comment_unchanged(self, now: list[str]) -> str:
-        return "Gem source is already removed."
-
-    def unmet(self, after: list[str], left: Sequence[Step]) -> str:
-        return "Could not remove gem source."

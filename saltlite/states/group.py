@@ -13,6 +13,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import group
 from saltlite.modules import user as users
+from saltlite.states._fact import Fact
 
 _CONFLICT = (
     'Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used '
@@ -54,9 +55,18 @@ def present(
     )
 
 
-def absent(name: str) -> NoGroup:
+def absent(name: str) -> Fact:
     """See to it that there is no such group."""
-    return NoGroup(name=str(name))
+    name = str(name)
+    return Fact(
+        holds=lambda ctx: not ctx.follow(group.info, name),
+        make=lambda ctx: ctx.follow(group.delete, name),
+        intent=f"Group {name} is set for removal",
+        report=f"Removed group {name}",
+        known="Group not present",
+        told={name: ""},
+        failed=f"Failed to remove group {name}",
+    )
 
 
 def _split_names(given: Any) -> tuple[str, ...]:
@@ -198,29 +208,3 @@ class Group(Resource[Groups]):
 
 
 _FINAL = {"Final": "All changes applied successfully"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoGroup(Resource[bool]):
-    """A group that is not there."""
-
-    name: str
-
-    def read(self, ctx: MinionContext) -> bool:
-        return bool(ctx.follow(group.info, self.name))
-
-    def plan(self, now: bool) -> list[Step]:
-        step = Step(
-            would=f"Group {self.name} is set for removal",
-            did=f"Removed group {self.name}",
-            changes={self.name: ""},
-            run=self._delete_group,
-        )
-        return [step] if now else []
-
-    def _delete_group(self, ctx: MinionContext) -> None:
-        if not ctx.follow(group.delete, self.name):
-            raise FunctionError(f"Failed to remove group {self.name}")
-
-    def comment_unchanged(self, now: bool) -> str:
-        return "Group not present"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,20 +14,45 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import lvm
 from saltlite.providers.lvm import report
+from saltlite.states._fact import Fact
 
 Row = Mapping[str, str] | None
 """What a volume has, by the names of its columns; ``None`` if it is not there."""
 
 
-def pv_present(name: str, **kwargs: Any) -> PhysicalVolume:
+def pv_present(name: str, **kwargs: Any) -> Fact:
     """A device that is a physical volume; further arguments are options of ``pvcreate``."""
     report.flags("lvm.pv_present", kwargs, report.OF_PVCREATE)
-    return PhysicalVolume(name=str(name), options=own_keywords(kwargs))
+    name, options = str(name), own_keywords(kwargs)
+
+    def create(ctx: MinionContext) -> None:
+        answer = ctx.follow(lvm.pvcreate, name, **options)
+        if answer is not True:
+            raise FunctionError(f"Failed to create Physical Volume {name}: {answer}")
+
+    return Fact(
+        holds=lambda ctx: bool(ctx.follow(lvm.pvdisplay, name)),
+        make=create,
+        intent=f"Physical Volume {name} is set to be created",
+        report=f"Created Physical Volume {name}",
+        known=f"Physical Volume {name} already present",
+        told={"created": True},
+    )
 
 
-def pv_absent(name: str) -> NoPhysicalVolume:
+def pv_absent(name: str) -> Fact:
     """A device that is no physical volume."""
-    return NoPhysicalVolume(name=str(name))
+    name = str(name)
+
+    def remove(ctx: MinionContext) -> None:
+        answer = ctx.follow(lvm.pvremove, name)
+        if answer is not True:
+            raise FunctionError(f"Failed to remove Physical Volume {name}: {answer}")
+
+    def is_there(ctx: MinionContext) -> bool:
+        return bool(ctx.follow(lvm.pvdisplay, name))
+
+    return _absent_volume(f"Physical Volume {name}", "does not exist", is_there, remove)
 
 
 def vg_present(name: str, devices: object = None, **kwargs: Any) -> VolumeGroup:
@@ -37,9 +62,19 @@ def vg_present(name: str, devices: object = None, **kwargs: Any) -> VolumeGroup:
     return VolumeGroup(name=str(name), devices=wanted, options=own_keywords(kwargs))
 
 
-def vg_absent(name: str) -> NoGroup:
+def vg_absent(name: str) -> Fact:
     """No such group; logical volumes in it are lost."""
-    return NoGroup(name=str(name))
+    name = str(name)
+
+    def is_there(ctx: MinionContext) -> bool:
+        return bool(ctx.follow(lvm.vgdisplay, name))
+
+    def remove(ctx: MinionContext) -> None:
+        said = ctx.follow(lvm.vgremove, name)
+        if is_there(ctx):
+            raise FunctionError(f"Failed to remove Volume Group {name}: {said}")
+
+    return _absent_volume(f"Volume Group {name}", "already absent", is_there, remove)
 
 
 def lv_present(
@@ -91,67 +126,42 @@ def _find_mistake(vgname: str | None, size: object, extents: object, is_pool_in_
     return ""
 
 
-def lv_absent(name: str, vgname: str | None = None) -> NoLogicalVolume | Verdict:
+def lv_absent(name: str, vgname: str | None = None) -> Fact | Verdict:
     """No such logical volume; what is on it is lost."""
     if not vgname:
         said = "vgname must be specified: the volume group of the logical volume."
         return Verdict(result=False, comment=said)
-    return NoLogicalVolume(name=str(name), group=str(vgname))
+    name, group = str(name), str(vgname).partition("/")[0]
+
+    def is_there(ctx: MinionContext) -> bool:
+        return bool(ctx.follow(lvm.lvdisplay, f"/dev/{group}/{name}"))
+
+    def remove(ctx: MinionContext) -> None:
+        said = ctx.follow(lvm.lvremove, name, group)
+        if is_there(ctx):
+            raise FunctionError(f"Failed to remove Logical Volume {name}: {said}")
+
+    return _absent_volume(f"Logical Volume {name}", "already absent", is_there, remove)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhysicalVolume(Resource[Row]):
-    """A physical volume."""
-
-    name: str
-    options: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> Row:
-        return _first_row(ctx.follow(lvm.pvdisplay, self.name))
-
-    def plan(self, now: Row) -> list[Step]:
-        if now is not None:
-            return []
-        would = f"Physical Volume {self.name} is set to be created"
-        did = f"Created Physical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"created": True}, run=self._create_volume)]
-
-    def _create_volume(self, ctx: MinionContext) -> None:
-        answer = ctx.follow(lvm.pvcreate, self.name, **self.options)
-        if answer is not True:
-            raise FunctionError(f"Failed to create Physical Volume {self.name}: {answer}")
-
-    def comment_unchanged(self, now: Row) -> str:
-        return f"Physical Volume {self.name} already present"
+def _absent_volume(
+    what: str,
+    known: str,
+    is_there: Callable[[MinionContext], bool],
+    remove: Callable[[MinionContext], None],
+) -> Fact:
+    return Fact(
+        holds=lambda ctx: not is_there(ctx),
+        make=remove,
+        intent=f"{what} is set to be removed",
+        report=f"Removed {what}",
+        known=f"{what} {known}",
+        told={"removed": True},
+    )
 
 
 def _first_row(found: Mapping[str, Mapping[str, str]]) -> Row:
     return next(iter(found.values()), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoPhysicalVolume(Resource[Row]):
-    """A device that is no physical volume."""
-
-    name: str
-
-    def read(self, ctx: MinionContext) -> Row:
-        return _first_row(ctx.follow(lvm.pvdisplay, self.name))
-
-    def plan(self, now: Row) -> list[Step]:
-        if now is None:
-            return []
-        would = f"Physical Volume {self.name} is set to be removed"
-        did = f"Removed Physical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
-
-    def _remove_volume(self, ctx: MinionContext) -> None:
-        answer = ctx.follow(lvm.pvremove, self.name)
-        if answer is not True:
-            raise FunctionError(f"Failed to remove Physical Volume {self.name}: {answer}")
-
-    def comment_unchanged(self, now: Row) -> str:
-        return f"Physical Volume {self.name} does not exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,31 +255,6 @@ def _is_orphans(group: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoGroup(Resource[Row]):
-    """No such group."""
-
-    name: str
-
-    def read(self, ctx: MinionContext) -> Row:
-        return _first_row(ctx.follow(lvm.vgdisplay, self.name))
-
-    def plan(self, now: Row) -> list[Step]:
-        if now is None:
-            return []
-        would = f"Volume Group {self.name} is set to be removed"
-        did = f"Removed Volume Group {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_group)]
-
-    def _remove_group(self, ctx: MinionContext) -> None:
-        said = ctx.follow(lvm.vgremove, self.name)
-        if ctx.follow(lvm.vgdisplay, self.name):
-            raise FunctionError(f"Failed to remove Volume Group {self.name}: {said}")
-
-    def comment_unchanged(self, now: Row) -> str:
-        return f"Volume Group {self.name} already absent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogicalVolume(Resource[Row]):
     """A logical volume; ``options`` are those of ``lvm.lvcreate``."""
 
@@ -355,31 +340,3 @@ class LogicalVolume(Resource[Row]):
         if before is None and after is not None:
             return {"created": {self.path: dict(after)}}
         return {key: value for step in steps for key, value in step.changes.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoLogicalVolume(Resource[Row]):
-    """No such logical volume."""
-
-    name: str
-    group: str
-
-    def read(self, ctx: MinionContext) -> Row:
-        return _first_row(
-            ctx.follow(lvm.lvdisplay, f"/dev/{self.group.partition('/')[0]}/{self.name}")
-        )
-
-    def plan(self, now: Row) -> list[Step]:
-        if now is None:
-            return []
-        would = f"Logical Volume {self.name} is set to be removed"
-        did = f"Removed Logical Volume {self.name}"
-        return [Step(would=would, did=did, changes={"removed": True}, run=self._remove_volume)]
-
-    def _remove_volume(self, ctx: MinionContext) -> None:
-        said = ctx.follow(lvm.lvremove, self.name, self.group.partition("/")[0])
-        if self.read(ctx) is not None:
-            raise FunctionError(f"Failed to remove Logical Volume {self.name}: {said}")
-
-    def comment_unchanged(self, now: Row) -> str:
-        return f"Logical Volume {self.name} already absent"

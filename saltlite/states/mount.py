@@ -11,9 +11,10 @@ from saltlite.modules import mount as mounts
 from saltlite.providers import command
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.mount import active, fstab
+from saltlite.states._fact import Fact
 from saltlite.states._mount.mounting import UNSEEN, UNSEEN_KEYS, Mounted, Unmounted
 from saltlite.states._mount.swapping import Swap
-from saltlite.states._mount.table import Line, NoLine, TableLine, entry_of, words_of
+from saltlite.states._mount.table import Line, TableLine, absent_line, entry_of, words_of
 
 
 def mounted(
@@ -146,13 +147,13 @@ def fstab_absent(
     fs_file: str,
     mount_by: str | None = None,
     config: str = "/etc/fstab",
-) -> NoLine | Verdict:
+) -> Fact | Verdict:
     """No line for the device ``name`` and the place ``fs_file`` in the table."""
     device = _name_device(ctx, name, mount_by)
     if device is None:
         said = f"Device {name} cannot be converted to {mount_by}"
         return Verdict(result=False, comment=said)
-    return NoLine(path=fs_file, device=device, config=config)
+    return absent_line(fs_file, device, config)
 
 
 def _name_device(ctx: MinionContext, device: str, mount_by: str | None) -> str | None:

@@ -14,6 +14,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import npm as packages
 from saltlite.providers.npm import package
+from saltlite.states._fact import Fact
 
 Listed = Mapping[str, Mapping[str, Any]]
 
@@ -75,9 +76,19 @@ def _is_definite(wanted: str) -> bool:
     return name.startswith("@") or not re.search(r"[:/]|\.tgz$", name)
 
 
-def removed(name: str, dir: str | None = None, user: str | None = None) -> RemovedNpmPackage:
+def removed(name: str, dir: str | None = None, user: str | None = None) -> Fact:
     """No such package."""
-    return RemovedNpmPackage(name=str(name), which={"dir": dir, "runas": user})
+    name = str(name)
+    which = {"dir": dir, "runas": user}
+    return Fact(
+        holds=lambda ctx: name not in ctx.follow(packages.list_, depth=0, **which),
+        make=lambda ctx: ctx.follow(packages.uninstall, name, **which),
+        intent=f"Package '{name}' is set to be removed",
+        report=f"Package '{name}' was successfully removed",
+        known=f"Package '{name}' is not installed",
+        told={name: "Removed"},
+        remains=f"Error removing package '{name}'",
+    )
 
 
 def bootstrap(name: str, user: str | None = None, silent: bool = True) -> Bootstrapped:
@@ -145,32 +156,6 @@ class Installed(Resource[Listed]):
 
     def unmet(self, after: Listed, left: Sequence[Step]) -> str:
         return f"Could not install package(s) '{', '.join(self.missing(after))}'"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedNpmPackage(Resource[Listed]):
-    """A package that is not there."""
-
-    name: str
-    which: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> Listed:
-        return ctx.follow(packages.list_, depth=0, **self.which)
-
-    def plan(self, now: Listed) -> list[Step]:
-        step = Step(
-            would=f"Package '{self.name}' is set to be removed",
-            did=f"Package '{self.name}' was successfully removed",
-            changes={self.name: "Removed"},
-            run=lambda ctx: ctx.follow(packages.uninstall, self.name, **self.which),
-        )
-        return [step] if self.name in now else []
-
-    def comment_unchanged(self, now: Listed) -> str:
-        return f"Package '{self.name}' is not installed"
-
-    def unmet(self, after: Listed, left: Sequence[Step]) -> str:
-        return f"Error removing package '{self.name}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

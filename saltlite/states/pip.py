@@ -16,6 +16,7 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import pip
 from saltlite.providers.pip import conflicts, names_of, normalize_name, requirement, would_install
+from saltlite.states._fact import Fact
 
 _ALREADY = "All specified packages are already installed"
 
@@ -255,48 +256,23 @@ def removed(
     user: str | None = None,
     cwd: str | None = None,
     use_vt: bool = False,
-) -> RemovedPipPackage:
+) -> Fact:
     """No such package, or none of those in files with ``requirements``."""
-    return RemovedPipPackage(
-        name=str(name),
-        requirements=tuple(names_of(requirements)),
-        which={"bin_env": bin_env, "user": user, "cwd": cwd},
-        options={"log": log, "proxy": proxy, "timeout": timeout},
+    which = {"bin_env": bin_env, "user": user, "cwd": cwd}
+    options: dict[str, Any] = {"log": log, "proxy": proxy, "timeout": timeout}
+    files = names_of(requirements) or None
+    key = normalize_name(str(name))
+    return Fact(
+        holds=lambda ctx: key not in map(normalize_name, ctx.follow(pip.list_, **which)),
+        make=lambda ctx: ctx.follow(
+            pip.uninstall, pkgs=str(name), requirements=files, **which, **options
+        ),
+        intent=f"Package {name} is set to be removed",
+        report="Package was successfully removed.",
+        known="Package is not installed.",
+        told={str(name): "Removed"},
+        remains="Could not remove package.",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedPipPackage(Resource[frozenset[str]]):
-    """A package that is not there."""
-
-    name: str
-    requirements: tuple[str, ...]
-    which: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> frozenset[str]:
-        return frozenset(map(normalize_name, ctx.follow(pip.list_, **self.which)))
-
-    def plan(self, now: frozenset[str]) -> list[Step]:
-        step = Step(
-            would=f"Package {self.name} is set to be removed",
-            did="Package was successfully removed.",
-            changes={self.name: "Removed"},
-            run=lambda ctx: ctx.follow(
-                pip.uninstall,
-                pkgs=self.name,
-                requirements=list(self.requirements) or None,
-                **self.which,
-                **self.options,
-            ),
-        )
-        return [step] if normalize_name(self.name) in now else []
-
-    def comment_unchanged(self, now: frozenset[str]) -> str:
-        return "Package is not installed."
-
-    def unmet(self, after: frozenset[str], left: object) -> str:
-        return "Could not remove package."
 
 
 def uptodate(

@@ -12,7 +12,8 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import postgres
-from saltlite.states._postgres import PostgresConnection, Thing, absent_thing
+from saltlite.states._fact import Fact
+from saltlite.states._postgres import PostgresConnection, absent_thing
 
 
 @takes_options(PostgresConnection)
@@ -45,7 +46,7 @@ def present(
 
 
 @takes_options(PostgresConnection)
-def absent(options: PostgresConnection, /, name: str) -> Thing:
+def absent(options: PostgresConnection, /, name: str) -> Fact:
     """No such database."""
     server = options.as_arguments()
     return absent_thing(

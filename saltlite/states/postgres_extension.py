@@ -12,7 +12,8 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import postgres
-from saltlite.states._postgres import PostgresConnection, Thing, absent_thing
+from saltlite.states._fact import Fact
+from saltlite.states._postgres import PostgresConnection, absent_thing
 
 
 @takes_options(PostgresConnection)
@@ -44,7 +45,7 @@ def absent(
     if_exists: bool | None = None,
     restrict: bool | None = None,
     cascade: bool | None = None,
-) -> Thing:
+) -> Fact:
     """No such extension in the database ``maintenance_db``."""
     server = options.as_arguments()
     how: dict[str, Any] = {"if_exists": if_exists, "restrict": restrict, "cascade": cascade}

@@ -7,7 +7,8 @@ from functools import partial
 from saltlite.core.arguments import takes_options
 from saltlite.highstate.resource import Action
 from saltlite.modules import postgres
-from saltlite.states._postgres import PostgresConnection, Role, Thing, absent_thing, flags, role
+from saltlite.states._fact import Fact
+from saltlite.states._postgres import PostgresConnection, Role, absent_thing, flags, role
 
 
 @takes_options(PostgresConnection)
@@ -41,7 +42,7 @@ def present(
 
 
 @takes_options(PostgresConnection)
-def absent(options: PostgresConnection, /, name: str) -> Thing:
+def absent(options: PostgresConnection, /, name: str) -> Fact:
     """No such role."""
     server = options.as_arguments()
     return absent_thing(

@@ -9,7 +9,8 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.modules import postgres
 from saltlite.providers.postgres.grants import Privileges
-from saltlite.states._postgres import PostgresConnection, Thing, Words
+from saltlite.states._fact import Fact
+from saltlite.states._postgres import PostgresConnection
 
 
 @takes_options(PostgresConnection)
@@ -22,7 +23,7 @@ def present(
     privileges: object = None,
     grant_option: bool | None = None,
     prepend: str = "public",
-) -> Thing:
+) -> Fact:
     """Privileges that the role ``name`` has on an object.
 
     ``object_type`` is ``table``, ``sequence``, ``schema``, ``database``, ``tablespace``,
@@ -34,18 +35,14 @@ def present(
     place = _place_of(name, object_name, object_type, privileges, prepend)
     passed_on: dict[str, Any] = {"grant_option": grant_option}
     what = f"The privilege(s): {wanted.show_privileges()}"
-    return Thing(
-        name=name,
-        wanted=True,
-        change="Present",
-        look=partial(postgres.has_privileges, **place, **passed_on, **server),
-        act=partial(postgres.privileges_grant, **place, **passed_on, **server),
-        words=Words(
-            would=f"{what} are set to be granted to {name}",
-            did=f"{what} have been granted to {name}",
-            settled="The requested privilege(s) are already set",
-            failed=f"Failed to grant privilege(s): {wanted.show_privileges()} to {name}",
-        ),
+    return Fact(
+        holds=partial(postgres.has_privileges, **place, **passed_on, **server),
+        make=partial(postgres.privileges_grant, **place, **passed_on, **server),
+        intent=f"{what} are set to be granted to {name}",
+        report=f"{what} have been granted to {name}",
+        known="The requested privilege(s) are already set",
+        told={name: "Present"},
+        failed=f"Failed to grant privilege(s): {wanted.show_privileges()} to {name}",
     )
 
 
@@ -58,28 +55,24 @@ def absent(
     object_type: str,
     privileges: object = None,
     prepend: str = "public",
-) -> Thing:
+) -> Fact:
     """Privileges that the role ``name`` does not have; the arguments are those of ``present``."""
     server = options.as_arguments()
     wanted = Privileges.of(name, object_name, object_type, privileges, prepend)
     place = _place_of(name, object_name, object_type, privileges, prepend)
     what = f"The privilege(s): {wanted.show_privileges()}"
 
-    def look(ctx: MinionContext) -> bool:
-        return wanted.holds_any(ctx.follow(postgres.psql_query, wanted.query(), **server))
+    def holds(ctx: MinionContext) -> bool:
+        return not wanted.holds_any(ctx.follow(postgres.psql_query, wanted.query(), **server))
 
-    return Thing(
-        name=name,
-        wanted=False,
-        change="Absent",
-        look=look,
-        act=partial(postgres.privileges_revoke, **place, **server),
-        words=Words(
-            would=f"{what} are set to be revoked from {name}",
-            did=f"{what} have been revoked from {name}",
-            settled="The requested privilege(s) are not set so cannot be revoked",
-            failed=f"Failed to revoke privilege(s): {wanted.show_privileges()} from {name}",
-        ),
+    return Fact(
+        holds=holds,
+        make=partial(postgres.privileges_revoke, **place, **server),
+        intent=f"{what} are set to be revoked from {name}",
+        report=f"{what} have been revoked from {name}",
+        known="The requested privilege(s) are not set so cannot be revoked",
+        told={name: "Absent"},
+        failed=f"Failed to revoke privilege(s): {wanted.show_privileges()} from {name}",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from saltlite.modules import rabbitmq
-from saltlite.states._rabbitmq import Fact
+from saltlite.states._fact import Fact
 
 
 def joined(

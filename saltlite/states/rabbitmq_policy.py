@@ -9,7 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.modules import rabbitmq
-from saltlite.states._rabbitmq import Fact
+from saltlite.states._fact import Fact
 
 
 def present(

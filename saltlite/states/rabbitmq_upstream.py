@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import rabbitmq
 from saltlite.providers.rabbitmq import UpstreamOptions
-from saltlite.states._rabbitmq import Fact
+from saltlite.states._fact import Fact
 
 
 @takes_options(UpstreamOptions, "* runas")

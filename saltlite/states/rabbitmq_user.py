@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules import rabbitmq
-from saltlite.states._rabbitmq import Fact
+from saltlite.states._fact import Fact
 
 _RIGHTS = ("configure", "write", "read")
 

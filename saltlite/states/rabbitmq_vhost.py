@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saltlite.modules import rabbitmq
-from saltlite.states._rabbitmq import Fact
+from saltlite.states._fact import Fact
 
 
 def present(name: str) -> Fact:

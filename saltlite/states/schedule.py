@@ -12,6 +12,7 @@ from saltlite.core.schedule import DEFAULTS, BadSchedule, entry_of
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import schedule
+from saltlite.states._fact import Fact
 
 
 def present(name: str, **kwargs: Any) -> ScheduledJob:
@@ -28,9 +29,17 @@ def present(name: str, **kwargs: Any) -> ScheduledJob:
     return ScheduledJob(name=str(name), given=given, wanted=wanted)
 
 
-def absent(name: str, **kwargs: Any) -> NoJob:
+def absent(name: str, **kwargs: Any) -> Fact:
     """No such job in the schedule."""
-    return NoJob(name=str(name), given=kwargs)
+    name = str(name)
+    return Fact(
+        holds=lambda ctx: _read_job(ctx, name, kwargs) is None,
+        make=lambda ctx: _check_answer(ctx.follow(schedule.delete, name, **kwargs)),
+        intent=f"Job: {name} would be deleted from schedule.",
+        report=f"Removed job {name} from schedule",
+        known=f"Job {name} not present in schedule",
+        told={name: "removed"},
+    )
 
 
 def enabled(name: str, **kwargs: Any) -> Switched:
@@ -98,35 +107,6 @@ class ScheduledJob(Resource[dict[str, Any] | None]):
 
     def comment_unchanged(self, now: dict[str, Any] | None) -> str:
         return f"Job {self.name} in correct state"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoJob(Resource[dict[str, Any] | None]):
-    """A job that is not there."""
-
-    name: str
-    given: Mapping[str, Any]
-
-    def read(self, ctx: MinionContext) -> dict[str, Any] | None:
-        return _read_job(ctx, self.name, self.given)
-
-    def plan(self, now: dict[str, Any] | None) -> list[Step]:
-        if now is None:
-            return []
-        return [
-            Step(
-                would=f"Job: {self.name} would be deleted from schedule.",
-                did=f"Removed job {self.name} from schedule",
-                changes={self.name: "removed"},
-                run=self._remove_job,
-            )
-        ]
-
-    def _remove_job(self, ctx: MinionContext) -> None:
-        _check_answer(ctx.follow(schedule.delete, self.name, **self.given))
-
-    def comment_unchanged(self, now: dict[str, Any] | None) -> str:
-        return f"Job {self.name} not present in schedule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

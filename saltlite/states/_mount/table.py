@@ -11,6 +11,7 @@ from saltlite.highstate.resource import Resource, Step
 from saltlite.modules import mount as mounts
 from saltlite.providers import textfile
 from saltlite.providers.mount import active, fstab
+from saltlite.states._fact import Fact
 
 SAID = {
     "new": "Added new entry to the fstab.",
@@ -121,25 +122,18 @@ class Line(Resource[str]):
         return f"{self.path} entry was already in {self.wanted.path}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoLine(Resource[str]):
+def absent_line(path: str, device: str, config: str) -> Fact:
     """A line that is not in the table."""
 
-    path: str
-    device: str
-    config: str
+    def holds(ctx: MinionContext) -> bool:
+        table = table_at(ctx, config)
+        return fstab.without_entry(table, path, device) == table
 
-    def read(self, ctx: MinionContext) -> str:
-        return table_at(ctx, self.config)
-
-    def plan(self, now: str) -> list[Step]:
-        step = Step(
-            would=f"{self.path} entry will be removed from {self.config}.",
-            did=f"{self.path} entry removed from {self.config}.",
-            changes={"persist": "removed"},
-            run=lambda ctx: ctx.follow(mounts.rm_fstab, self.path, self.device, self.config),
-        )
-        return [] if fstab.without_entry(now, self.path, self.device) == now else [step]
-
-    def comment_unchanged(self, now: str) -> str:
-        return f"{self.path} entry is already missing in {self.config}."
+    return Fact(
+        holds=holds,
+        make=lambda ctx: ctx.follow(mounts.rm_fstab, path, device, config),
+        intent=f"{path} entry will be removed from {config}.",
+        report=f"{path} entry removed from {config}.",
+        known=f"{path} entry is already missing in {config}.",
+        told={"persist": "removed"},
+    )
