@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core import data as nested
 from saltlite.core.data import DELIMITER
+from saltlite.core.factories import name_function
 from saltlite.core.targets import MinionFacts, Target, matches
 from saltlite.errors import FunctionError, TargetError
 
 log = logging.getLogger(__name__)
 
-
 _NOTHING = object()
 
 
-def compound(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
-    """Whether a compound target fits.
+def _explain_match(name: str, what: str, example: str) -> str:
+    return f"""Whether {what}.
 
     CLI Example:
 
-        salt '*' match.compound 'L@cheese,foo and *'
+        salt '*' match.{name} '{example}'
     """
-    return _is_match(ctx, tgt, "compound", minion_id)
 
 
-def glob(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
-    """Whether a glob fits the id.
+def _make_match(name: str, what: str, example: str) -> Callable[..., bool]:
+    """Make the function of one kind of target that is about minions."""
 
-    CLI Example:
+    def match_minion(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
+        return _is_match(ctx, tgt, name, minion_id)
 
-        salt '*' match.glob 'web*'
-    """
-    return _is_match(ctx, tgt, "glob", minion_id)
+    return name_function(match_minion, name, _explain_match(name, what, example))
 
 
-def pcre(ctx: MinionContext, tgt: str, minion_id: str | None = None) -> bool:
-    """Whether a regular expression fits the id.
-
-    CLI Example:
-
-        salt '*' match.pcre '.*'
-    """
-    return _is_match(ctx, tgt, "pcre", minion_id)
+compound = _make_match("compound", "a compound target fits", "L@cheese,foo and *")
+glob = _make_match("glob", "a glob fits the id", "web*")
+pcre = _make_match("pcre", "a regular expression fits the id", ".*")
 
 
 def list_(ctx: MinionContext, tgt: object, minion_id: str | None = None) -> bool:
@@ -58,44 +51,21 @@ def list_(ctx: MinionContext, tgt: object, minion_id: str | None = None) -> bool
     return _is_match(ctx, tgt, "list", minion_id)
 
 
-def grain(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
-    """Whether a grain fits a glob.
+def _make_data_match(name: str, what: str, example: str) -> Callable[..., bool]:
+    """Make the function of one kind of target that is about what minions know."""
 
-    CLI Example:
+    def match_data(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
+        return _is_match(ctx, tgt, name, None, delimiter)
 
-        salt '*' match.grain 'os:Ubuntu'
-    """
-    return _is_match(ctx, tgt, "grain", None, delimiter)
-
-
-def grain_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
-    """Whether a grain fits a regular expression.
-
-    CLI Example:
-
-        salt '*' match.grain_pcre 'os:Fedo.*'
-    """
-    return _is_match(ctx, tgt, "grain_pcre", None, delimiter)
+    return name_function(match_data, name, _explain_match(name, what, example))
 
 
-def pillar(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
-    """Whether a pillar value fits a glob.
-
-    CLI Example:
-
-        salt '*' match.pillar 'cheese:foo'
-    """
-    return _is_match(ctx, tgt, "pillar", None, delimiter)
-
-
-def pillar_pcre(ctx: MinionContext, tgt: str, delimiter: str = DELIMITER) -> bool:
-    """Whether a pillar value fits a regular expression.
-
-    CLI Example:
-
-        salt '*' match.pillar_pcre 'cheese:(swiss|american)'
-    """
-    return _is_match(ctx, tgt, "pillar_pcre", None, delimiter)
+grain = _make_data_match("grain", "a grain fits a glob", "os:Ubuntu")
+grain_pcre = _make_data_match("grain_pcre", "a grain fits a regular expression", "os:Fedo.*")
+pillar = _make_data_match("pillar", "a pillar value fits a glob", "cheese:foo")
+pillar_pcre = _make_data_match(
+    "pillar_pcre", "a pillar value fits a regular expression", "cheese:(swiss|american)"
+)
 
 
 def ipcidr(ctx: MinionContext, tgt: str) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.factories import name_function
 from saltlite.core.keywords import own_keywords
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
@@ -26,13 +27,28 @@ def _run_action(ctx: MinionContext, name: str, action: str, **options: Any) -> b
     return succeeded
 
 
-def start(
-    ctx: MinionContext,
-    name: str,
-    no_block: bool = False,
-    unmask: bool = False,
-    unmask_runtime: bool = False,
-) -> bool:
+def _make_action(
+    action: str, text: str, *, name: str | None = None, no_block: bool = False
+) -> Callable[..., bool]:
+    """Make the function that has the service manager do something; its name if not ``action``."""
+    default = no_block
+
+    def act(
+        ctx: MinionContext,
+        name: str,
+        no_block: bool = default,
+        unmask: bool = False,
+        unmask_runtime: bool = False,
+    ) -> bool:
+        return _run_action(
+            ctx, name, action, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
+        )
+
+    return name_function(act, name or action, text)
+
+
+start = _make_action(
+    "start",
     """Start a service.
 
     ``no_block`` does not wait for it; ``unmask`` and ``unmask_runtime`` unmask it first (systemd).
@@ -40,10 +56,37 @@ def start(
     CLI Example:
 
         salt '*' service.start nginx
-    """
-    return _run_action(
-        ctx, name, "start", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
-    )
+    """,
+)
+restart = _make_action(
+    "restart",
+    """Stop and start a service.
+
+    CLI Example:
+
+        salt '*' service.restart nginx
+    """,
+)
+reload_ = _make_action(
+    "reload",
+    """Have a service read its configuration again.
+
+    CLI Example:
+
+        salt '*' service.reload nginx
+    """,
+    name="reload_",
+)
+force_reload = _make_action(
+    "force_reload",
+    """Have a service read its configuration again, restart it if it cannot.
+
+    CLI Example:
+
+        salt '*' service.force_reload nginx
+    """,
+    no_block=True,
+)
 
 
 def stop(ctx: MinionContext, name: str, no_block: bool = False) -> bool:
@@ -54,60 +97,6 @@ def stop(ctx: MinionContext, name: str, no_block: bool = False) -> bool:
         salt '*' service.stop nginx
     """
     return _run_action(ctx, name, "stop", no_block=no_block)
-
-
-def restart(
-    ctx: MinionContext,
-    name: str,
-    no_block: bool = False,
-    unmask: bool = False,
-    unmask_runtime: bool = False,
-) -> bool:
-    """Stop and start a service.
-
-    CLI Example:
-
-        salt '*' service.restart nginx
-    """
-    return _run_action(
-        ctx, name, "restart", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
-    )
-
-
-def reload_(
-    ctx: MinionContext,
-    name: str,
-    no_block: bool = False,
-    unmask: bool = False,
-    unmask_runtime: bool = False,
-) -> bool:
-    """Have a service read its configuration again.
-
-    CLI Example:
-
-        salt '*' service.reload nginx
-    """
-    return _run_action(
-        ctx, name, "reload", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
-    )
-
-
-def force_reload(
-    ctx: MinionContext,
-    name: str,
-    no_block: bool = True,
-    unmask: bool = False,
-    unmask_runtime: bool = False,
-) -> bool:
-    """Have a service read its configuration again, restart it if it cannot.
-
-    CLI Example:
-
-        salt '*' service.force_reload nginx
-    """
-    return _run_action(
-        ctx, name, "force_reload", no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime
-    )
 
 
 def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:

@@ -9,19 +9,82 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from saltlite import disk
+from saltlite.core.factories import name_function
 from saltlite.errors import FunctionError
+from saltlite.runner_context import RunnerContext
 
 Roots = Mapping[str, Sequence[str]]
 
 FILE_LIMIT_BYTES = 10 * 1024 * 1024
 
 
-def find(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
+def make_functions(
+    module: str, roots_of: Callable[[RunnerContext], Roots]
+) -> tuple[Callable[..., Any], ...]:
+    """Make the functions of a module, in the order of the alphabet, for the roots of an option."""
+
+    def find(ctx: RunnerContext, path: str, saltenv: str = "base") -> list[dict[str, str]]:
+        """Return where a file is, and whether it is text (``txt``) or not (``bin``).
+
+        CLI Example:
+
+            wheel.cmd("MODULE.find", ["top.sls"])
+        """
+        return _find_file(roots_of(ctx), path, saltenv)
+
+    def list_env(ctx: RunnerContext, saltenv: str = "base") -> dict[str, Any]:
+        """Return the files of an environment.
+
+        CLI Example:
+
+            wheel.cmd("MODULE.list_env", ["base"])
+        """
+        return _list_environment(roots_of(ctx), saltenv)
+
+    def list_roots(ctx: RunnerContext) -> dict[str, list[dict[str, Any]]]:
+        """Return the files of all environments.
+
+        CLI Example:
+
+            wheel.cmd("MODULE.list_roots")
+        """
+        roots = roots_of(ctx)
+        return {env: [_list_environment(roots, env)] for env in roots}
+
+    def read(ctx: RunnerContext, path: str, saltenv: str = "base") -> list[dict[str, str]]:
+        """Return the text of a file in each root that has it.
+
+        CLI Example:
+
+            wheel.cmd("MODULE.read", ["top.sls"])
+        """
+        return _read_texts(roots_of(ctx), path, saltenv)
+
+    def write(
+        ctx: RunnerContext, data: str, path: str, saltenv: str = "base", index: int = 0
+    ) -> str:
+        """Write a file below a root of an environment, the first one unless ``index`` says else.
+
+        CLI Example:
+
+            wheel.cmd("MODULE.write", ["text", "a/file.sls"])
+        """
+        return _write_file(roots_of(ctx), data, path, saltenv, index)
+
+    made = (find, list_env, list_roots, read, write)
+    for function in made:
+        function.__module__ = f"saltlite.wheel.{module}"
+        text = (function.__doc__ or "").replace("MODULE", module)
+        name_function(function, function.__name__, text)
+    return made
+
+
+def _find_file(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     """``{full path: "txt" or "bin"}`` of each root that has the file; a path out has none."""
     found = []
     for shown, data in _read_contents(roots, path, saltenv):
@@ -29,17 +92,12 @@ def find(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     return found
 
 
-def list_env(roots: Roots, saltenv: str) -> dict[str, Any]:
+def _list_environment(roots: Roots, saltenv: str) -> dict[str, Any]:
     """Root → tree of its files; a directory is a map, a file is ``"f"``."""
     return {root: _build_tree(root) for root in _existing_roots(roots, saltenv)}
 
 
-def list_roots(roots: Roots) -> dict[str, list[dict[str, Any]]]:
-    """Environment → trees of its roots."""
-    return {env: [list_env(roots, env)] for env in roots}
-
-
-def read(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
+def _read_texts(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     """``{full path: text}`` of each root that has the file; of others than text nothing."""
     return [
         {shown: data.decode("utf-8", "replace")}
@@ -48,7 +106,7 @@ def read(roots: Roots, path: str, saltenv: str) -> list[dict[str, str]]:
     ]
 
 
-def write(roots: Roots, data: str, path: str, saltenv: str, index: int) -> str:
+def _write_file(roots: Roots, data: str, path: str, saltenv: str, index: int) -> str:
     """Write a file below the root number ``index``, through a link that stays there; a sentence.
 
     Raises:

@@ -59,11 +59,11 @@ def definition_of(value: Any) -> Definition:
     found = program().member(value.__module__, value.__name__)
     if isinstance(found, Definition):
         return found
-    tree = program().modules[value.__module__].tree
     arguments = getattr(value, "option_arguments", None)
-    wanted = (arguments.function if arguments else value).__code__.co_name
-    nodes = (node for node in ast.walk(tree) if getattr(node, "name", "") == wanted)
-    return Definition(value.__module__, wanted, next(nodes))
+    made = arguments.function if arguments else value
+    home, name = made.__globals__["__name__"], made.__code__.co_name
+    nodes = ast.walk(program().modules[home].tree)
+    return Definition(home, name, next(node for node in nodes if getattr(node, "name", "") == name))
 
 
 def public(kind: str) -> Iterator[tuple[str, Any]]:
