@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError, FunctionError
+from saltlite.host import Host
 from saltlite.providers import acl
 from saltlite.providers.acl import AclEntry, Listed
 
@@ -81,7 +82,7 @@ def modfacl(
         salt '*' acl.modfacl default:group mygroup rx /tmp/house/kitchen recursive=True
     """
     entry = acl.spec(acl_type, str(acl_name), str(perms))
-    return _change_acl(ctx, "-m", entry, args, kwargs)
+    return _change_acl(ctx.host, "-m", entry, args, kwargs)
 
 
 def delfacl(
@@ -94,7 +95,7 @@ def delfacl(
         salt '*' acl.delfacl user myuser /tmp/house/kitchen
     """
     entry = acl.spec(acl_type, str(acl_name))
-    return _change_acl(ctx, "-x", entry, args, kwargs)
+    return _change_acl(ctx.host, "-x", entry, args, kwargs)
 
 
 def wipefacls(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
@@ -105,14 +106,14 @@ def wipefacls(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
         salt '*' acl.wipefacls /tmp/house/kitchen
         salt '*' acl.wipefacls /tmp/house/kitchen recursive=True
     """
-    return _change_acl(ctx, "-b", "", args, kwargs)
+    return _change_acl(ctx.host, "-b", "", args, kwargs)
 
 
 def _change_acl(
-    ctx: MinionContext, action: str, entry: str, given: tuple[str, ...], options: dict[str, Any]
+    host: Host, action: str, entry: str, given: tuple[str, ...], options: dict[str, Any]
 ) -> bool:
     recursive = bool(options.get("recursive"))
-    done = acl.change(ctx.host, action, entry, _split_paths(given), recursive=recursive)
+    done = acl.change(host, action, entry, _split_paths(given), recursive=recursive)
     if done.exit_code != 0:
         raise FunctionError(done.stderr.strip() or "setfacl failed")
     return True

@@ -11,6 +11,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, ProgramMissing
+from saltlite.host import Host
 from saltlite.openat import refuse_misleading
 from saltlite.providers import apache, command, textfile
 from saltlite.providers.command import CommandOptions, Outcome
@@ -28,15 +29,15 @@ def _run_command(ctx: MinionContext, argv: Sequence[str], stdin: str | None = No
     return command.run(ctx, list(argv), CommandOptions(python_shell=False, stdin=stdin))
 
 
-def _find_ctl(ctx: MinionContext) -> str:
+def _find_ctl(host: Host) -> str:
     for name in ("apache2ctl", "apachectl"):
-        if ctx.host.which(name):
+        if host.which(name):
             return name
     raise ProgramMissing("apache2ctl")
 
 
 def _read_ctl_output(ctx: MinionContext, option: str) -> str:
-    return _run_command(ctx, [_find_ctl(ctx), option]).stdout
+    return _run_command(ctx, [_find_ctl(ctx.host), option]).stdout
 
 
 def version(ctx: MinionContext) -> str:
@@ -110,7 +111,7 @@ def signal(ctx: MinionContext, signal: str | None = None) -> str | None:
     """
     if signal not in _SIGNALS:
         return None
-    argv = [_find_ctl(ctx), "-k", signal]
+    argv = [_find_ctl(ctx.host), "-k", signal]
     done = _run_command(ctx, argv)
     if done.retcode == 0:
         return f'Command: "{" ".join(argv)}" completed successfully!'

@@ -11,7 +11,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import replace
 from saltlite.core.factories import alias_function
 from saltlite.errors import FunctionError, FunctionUnavailable
-from saltlite.host import Completed
+from saltlite.host import Completed, Host
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.cron import crontab
@@ -43,7 +43,7 @@ def raw_cron(ctx: MinionContext, user: str) -> str:
         salt '*' cron.raw_cron root
     """
     options = CommandOptions(python_shell=False, rstrip=False, ignore_retcode=True)
-    return command.run(ctx, [*_crontab_command(ctx, user), "-l"], options).stdout
+    return command.run(ctx, [*_crontab_command(ctx.host, user), "-l"], options).stdout
 
 
 def get_entry(
@@ -132,7 +132,7 @@ def _set_entry(
         if answer == "present":
             return answer
         table.jobs[-1] = _draw_random_times(table.jobs[-1])
-        return _save_table(ctx, user, table, answer)
+        return _save_table(ctx.host, user, table, answer)
 
 
 def _read_identifier(given: object) -> str | None:
@@ -203,7 +203,7 @@ def _drop_entry(
     with _hold_crontab(ctx, user):
         table = _load_table(ctx, user)
         answer = crontab.drop(table, str(cmd), when, _read_identifier(identifier), special=special)
-        return answer if answer == "absent" else _save_table(ctx, user, table, answer)
+        return answer if answer == "absent" else _save_table(ctx.host, user, table, answer)
 
 
 def set_env(ctx: MinionContext, user: str, name: str, value: object = None) -> str:
@@ -220,7 +220,7 @@ def set_env(ctx: MinionContext, user: str, name: str, value: object = None) -> s
             return "present"
         answer = "new" if table.env.pop(name, None) is None else "updated"
         table.env[name] = text
-        return _save_table(ctx, user, table, answer)
+        return _save_table(ctx.host, user, table, answer)
 
 
 def rm_env(ctx: MinionContext, user: str, name: str) -> str:
@@ -235,7 +235,7 @@ def rm_env(ctx: MinionContext, user: str, name: str) -> str:
         if name not in table.env:
             return "absent"
         del table.env[name]
-        return _save_table(ctx, user, table, "removed")
+        return _save_table(ctx.host, user, table, "removed")
 
 
 def write_cron_file(ctx: MinionContext, user: str, path: str) -> bool:
@@ -256,7 +256,7 @@ def write_cron_file_verbose(ctx: MinionContext, user: str, path: str) -> dict[st
 
         salt '*' cron.write_cron_file_verbose root /tmp/new_cron
     """
-    argv = [*_crontab_command(ctx, user), _local_copy(ctx, path)]
+    argv = [*_crontab_command(ctx.host, user), _local_copy(ctx, path)]
     with _hold_crontab(ctx, user):
         return command.run(ctx, argv, CommandOptions(python_shell=False)).as_map()
 
@@ -278,19 +278,19 @@ def _load_table(ctx: MinionContext, user: str) -> Table:
     return crontab.parse(raw_cron(ctx, user))
 
 
-def _save_table(ctx: MinionContext, user: str, table: Table, answer: str) -> str:
+def _save_table(host: Host, user: str, table: Table, answer: str) -> str:
     """Write a table; the answer if that went well, else what ``crontab`` said."""
     data = table.text().encode("utf-8", "surrogateescape")
-    with ctx.host.private_file(data) as path:
-        done: Completed = ctx.host.run([*_crontab_command(ctx, user), path])
+    with host.private_file(data) as path:
+        done: Completed = host.run([*_crontab_command(host, user), path])
     return answer if done.exit_code == 0 else done.stderr.rstrip()
 
 
-def _crontab_command(ctx: MinionContext, user: str) -> list[str]:
+def _crontab_command(host: Host, user: str) -> list[str]:
     """The command, for another user if it is another one."""
     import pwd
 
-    if ctx.host.which("crontab") is None:
+    if host.which("crontab") is None:
         raise FunctionUnavailable("cron", _NO_CRONTAB)
     try:
         own = pwd.getpwuid(os.geteuid()).pw_name == user

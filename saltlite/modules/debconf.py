@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import debconf as selections
 
 
@@ -22,7 +23,7 @@ def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, lis
 
         salt '*' debconf.get_selections
     """
-    found = selections.parse(_read_selections(ctx))
+    found = selections.parse(_read_selections(ctx.host))
     if fetchempty:
         return found
     answered = {
@@ -31,8 +32,8 @@ def get_selections(ctx: MinionContext, fetchempty: bool = True) -> dict[str, lis
     return {package: questions for package, questions in answered.items() if questions}
 
 
-def _read_selections(ctx: MinionContext) -> str:
-    done = ctx.host.run(["debconf-get-selections"])
+def _read_selections(host: Host) -> str:
+    done = host.run(["debconf-get-selections"])
     if done.exit_code != 0:
         raise FunctionError(done.stderr.strip() or "debconf-get-selections failed")
     return done.stdout

@@ -13,6 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command
 from saltlite.providers import gem as _gem
 from saltlite.providers.command import CommandOptions
@@ -29,19 +30,19 @@ class GemCaller:
 
 def _run_gem(ctx: MinionContext, caller: GemCaller, words: Sequence[str]) -> str:
     """What gem said; raises FunctionError with what it complains about."""
-    argv = [*_gem_command(ctx, caller), *words]
+    argv = [*_gem_command(ctx.host, caller), *words]
     done = command.run(ctx, argv, CommandOptions(runas=caller.runas, python_shell=False))
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return done.stdout
 
 
-def _gem_command(ctx: MinionContext, caller: GemCaller) -> list[str]:
+def _gem_command(host: Host, caller: GemCaller) -> list[str]:
     if caller.gem_bin:
         return [caller.gem_bin]
-    if caller.ruby and ctx.host.which("rvm"):
+    if caller.ruby and host.which("rvm"):
         return ["rvm", str(caller.ruby), "do", "gem"]
-    if caller.ruby and ctx.host.which("rbenv"):
+    if caller.ruby and host.which("rbenv"):
         return ["env", f"RBENV_VERSION={caller.ruby}", "rbenv", "exec", "gem"]
     return ["gem"]
 

@@ -17,6 +17,7 @@ from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
+from saltlite.host import Host
 from saltlite.providers import gpg
 from saltlite.providers.gpg import OWNER_TRUST, TRUST, UNKNOWN, GpgOutput, Key, Keyring
 
@@ -270,22 +271,20 @@ def export_key(
     if not done.output:
         return False if bare else {"res": False}
     if output:
-        _write_output(ctx, output, done.data, mode=0o600 if secret else 0o644, user=user)
+        _write_output(ctx.host, output, done.data, mode=0o600 if secret else 0o644, user=user)
     if bare:
         return done.output
     written = f"Exported key data has been written to {output}"
     return {"res": True, "comment": written if output else done.output}
 
 
-def _write_output(
-    ctx: MinionContext, path: str, data: bytes, *, mode: int, user: str | None
-) -> None:
+def _write_output(host: Host, path: str, data: bytes, *, mode: int, user: str | None) -> None:
     from pathlib import Path
 
     from saltlite.disk import rewrite
 
     if user and user != SALT:
-        done = ctx.host.run(["tee", "--", path], stdin=data, runas=user, umask=0o777 & ~mode)
+        done = host.run(["tee", "--", path], stdin=data, runas=user, umask=0o777 & ~mode)
         if done.exit_code != 0:
             raise FunctionError(f"{path} cannot be written by {user}: {done.stderr.strip()}")
         return
@@ -401,23 +400,21 @@ def sign(
     passphrase = _find_passphrase(ctx, use_passphrase)
     words = ["--local-user", str(keyid)] if keyid else []
     ring = keyring(ctx, user, gnupghome)
-    source, stdin = _read_source(ctx, text, filename)
+    source, stdin = _read_source(ctx.host, text, filename)
     words += ["--output", "-", "--clear-sign", *source]
     done = ring.run(*words, stdin=stdin, passphrase=passphrase, complain=True)
     if output:
-        _write_output(ctx, output, done.data, mode=0o644, user=user)
+        _write_output(ctx.host, output, done.data, mode=0o644, user=user)
     return done.output
 
 
-def _read_source(
-    ctx: MinionContext, text: str | None, filename: str | None
-) -> tuple[list[str], str]:
+def _read_source(host: Host, text: str | None, filename: str | None) -> tuple[list[str], str]:
     """What to work on: the last words of the command, and its input."""
     if text:
         return [], str(text)
     if not filename:
         raise UsageError(NOTHING_GIVEN)
-    if not ctx.host.exists(filename):
+    if not host.exists(filename):
         raise FunctionError(f"{filename} does not exist")
     return ["--", filename], ""
 
@@ -442,7 +439,7 @@ def verify(
         models = ", ".join(TRUST_MODELS)
         message = f"Invalid trustmodel defined: {trustmodel}. Use one of: {models}"
         return {"res": False, "message": message}
-    source, stdin = _read_source(ctx, text, filename)
+    source, stdin = _read_source(ctx.host, text, filename)
     if signature:
         source = ["--", signature, *(source[1:] or ["-"])]
     model = ["--trust-model", trustmodel] if trustmodel else []
@@ -484,7 +481,7 @@ def encrypt(
         salt '*' gpg.encrypt filename='/path/to/important.file' recipients=recipient@example.com
     """
     passphrase = _find_passphrase(ctx, use_passphrase)
-    source, stdin = _read_source(ctx, text, filename)
+    source, stdin = _read_source(ctx.host, text, filename)
     words = [word for name in _list_names(recipients) for word in ("--recipient", name)]
     words += ["--trust-model", "always"] if always_trust else []
     words += ["--sign"] if sign else []
@@ -492,7 +489,7 @@ def encrypt(
     words += ["--armor", "--output", "-", "--encrypt", *source]
     ring = keyring(ctx, user, gnupghome)
     done = ring.run(*words, stdin=stdin, passphrase=passphrase)
-    return _build_message(ctx, done, output, bare, "Encrypted", user)
+    return _build_message(ctx.host, done, output, bare, "Encrypted", user)
 
 
 def decrypt(
@@ -512,22 +509,22 @@ def decrypt(
         salt '*' gpg.decrypt filename='/path/to/important.file.gpg'
     """
     passphrase = _find_passphrase(ctx, use_passphrase)
-    source, stdin = _read_source(ctx, text, filename)
+    source, stdin = _read_source(ctx.host, text, filename)
     done = keyring(ctx, user, gnupghome).run(
         "--output", "-", "--decrypt", *source, stdin=stdin, passphrase=passphrase
     )
-    return _build_message(ctx, done, output, bare, "Decrypted", user)
+    return _build_message(ctx.host, done, output, bare, "Decrypted", user)
 
 
 def _build_message(
-    ctx: MinionContext, done: GpgOutput, output: str | None, bare: bool, what: str, user: str | None
+    host: Host, done: GpgOutput, output: str | None, bare: bool, what: str, user: str | None
 ) -> Any:
     if not done.succeeded:
         reason = _find_reason(done)
         return False if bare else {"res": False, "comment": reason}
     if output:
         mode = 0o600 if what == "Decrypted" else 0o644
-        _write_output(ctx, output, done.data, mode=mode, user=user)
+        _write_output(host, output, done.data, mode=mode, user=user)
     if bare:
         return done.output
     written = f"{what} data has been written to {output}"

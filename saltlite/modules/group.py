@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.host import Host
 from saltlite.providers import command
 from saltlite.providers.accounts import files, provider, shadow_utils
 from saltlite.providers.accounts.plans import NewGroup
@@ -46,7 +47,7 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
 
         salt '*' group.info foo
     """
-    group = _find_group(ctx, name, root)
+    group = _find_group(ctx.host, name, root)
     return {} if group is None else _describe_group(group)
 
 
@@ -71,13 +72,13 @@ def chgid(
 
         salt '*' group.chgid foo 4376
     """
-    group = _find_group(ctx, name, root)
+    group = _find_group(ctx.host, name, root)
     if group is None:
         return False
     if group.gid == gid:
         return True
     _run_command(ctx, shadow_utils.change_gid(str(name), gid, non_unique=non_unique, root=root))
-    after = _find_group(ctx, name, root)
+    after = _find_group(ctx.host, name, root)
     return after is not None and after.gid == gid
 
 
@@ -98,7 +99,7 @@ def deluser(ctx: MinionContext, name: str, username: str, root: str | None = Non
 
         salt '*' group.deluser foo bar
     """
-    group = _find_group(ctx, name, root)
+    group = _find_group(ctx.host, name, root)
     if group is None or username not in group.members:
         return True
     return _run_command(ctx, provider(ctx).delete_member(str(name), str(username), root=root))
@@ -114,9 +115,9 @@ def members(ctx: MinionContext, name: str, members_list: str, root: str | None =
     return _run_command(ctx, shadow_utils.set_members(str(name), str(members_list), root))
 
 
-def _find_group(ctx: MinionContext, name: str, root: str | None) -> files.GroupLine | None:
+def _find_group(host: Host, name: str, root: str | None) -> files.GroupLine | None:
     if root is not None:
-        groups = files.groups(ctx.host, root)
+        groups = files.groups(host, root)
         return next((group for group in groups if group.name == str(name)), None)
     return files.group(str(name))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import textfile
 from saltlite.providers.ini import document
 from saltlite.providers.ini.document import Document, Section
@@ -73,7 +74,7 @@ def get_option(
 
         salt '*' ini.get_option /path/to/ini section_name option_name
     """
-    found = _load_document(ctx, file_name, separator, encoding)
+    found = _load_document(ctx.host, file_name, separator, encoding)
     return _find_section(found, section).options.get(option)
 
 
@@ -113,7 +114,9 @@ def get_section(
 
         salt '*' ini.get_section /path/to/ini section_name
     """
-    return dict(_find_section(_load_document(ctx, file_name, separator, encoding), section).options)
+    return dict(
+        _find_section(_load_document(ctx.host, file_name, separator, encoding), section).options
+    )
 
 
 def remove_section(
@@ -148,7 +151,7 @@ def get_ini(
 
         salt '*' ini.get_ini /path/to/ini
     """
-    found = _load_document(ctx, file_name, separator, encoding)
+    found = _load_document(ctx.host, file_name, separator, encoding)
     sections = {name: dict(each.options) for name, each in found.sections.items()}
     return {**found.top.options, **sections}
 
@@ -157,8 +160,8 @@ def _find_section(found: Document, name: str | None) -> Section:
     return found.sections.get(name, Section()) if name else found.top
 
 
-def _load_document(ctx: MinionContext, path: str, separator: str, encoding: str | None) -> Document:
-    return _parse_document(textfile.load(ctx.host, path) or "", path, separator, encoding)
+def _load_document(host: Host, path: str, separator: str, encoding: str | None) -> Document:
+    return _parse_document(textfile.load(host, path) or "", path, separator, encoding)
 
 
 def _parse_document(text: str, path: str, separator: str, encoding: str | None) -> Document:

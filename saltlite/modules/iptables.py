@@ -10,6 +10,7 @@ from typing import Any
 from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, StoreError
+from saltlite.host import Host
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions, Outcome
 from saltlite.providers.firewall import rules
@@ -57,7 +58,8 @@ def build_rule(
     if not command:
         return "Error: Command needs to be specified"
     flag = f"-{command}" if command in tuple("AIDCN") else f"--{command}"
-    return f"{_find_program(ctx, family)} --wait -t {table} {flag} {chain} {position or ''} {rule}"
+    program = _find_program(ctx.host, family)
+    return f"{program} --wait -t {table} {flag} {chain} {position or ''} {rule}"
 
 
 def get_rules(ctx: MinionContext, family: str = "ipv4") -> dict[str, Any]:
@@ -314,7 +316,7 @@ def flush(ctx: MinionContext, table: str = "filter", chain: str = "", family: st
 
 def running(ctx: MinionContext, family: str = "ipv4") -> str:
     """The rules that hold now, as ``iptables-save`` tells them."""
-    program = f"{_find_program(ctx, family)}-save"
+    program = f"{_find_program(ctx.host, family)}-save"
     done = command.run(ctx, [program], CommandOptions(python_shell=False))
     if done.retcode != 0:
         raise FunctionError(f"{program} failed: {done.stderr}")
@@ -342,9 +344,9 @@ def default_file(ctx: MinionContext, family: str = "ipv4") -> str:
     raise FunctionError(f"Saving iptables to file is not supported on {ctx.grains.get('os')}.")
 
 
-def _find_program(ctx: MinionContext, family: str) -> str:
+def _find_program(host: Host, family: str) -> str:
     name = rules.PROGRAMS["ipv6" if family == "ipv6" else "ipv4"]
-    path = ctx.host.which(name)
+    path = host.which(name)
     if path is None:
         raise FunctionError(f"There is no program {name} on this machine")
     return path
@@ -355,7 +357,7 @@ def _run_program(
 ) -> Outcome:
     wait = [] if words == ["--version"] else ["--wait"]
     options = CommandOptions(python_shell=False, ignore_retcode=quiet)
-    return command.run(ctx, [_find_program(ctx, family), *wait, *words], options)
+    return command.run(ctx, [_find_program(ctx.host, family), *wait, *words], options)
 
 
 def _read_complaint(done: Outcome) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.place import locales
@@ -74,7 +75,7 @@ def gen_locale(ctx: MinionContext, locale: str, **kwargs: Any) -> bool | dict[st
     line = locales.generation_line(locale)
     if ctx.host.which("locale-gen") is None:
         done = _run_localedef(ctx, line)
-    elif not _may_generate(ctx, line):
+    elif not _may_generate(ctx.host, line):
         log.error('The provided locale "%s" is not found in %s', locale, locales.SUPPORTED)
         return False
     else:
@@ -82,10 +83,10 @@ def gen_locale(ctx: MinionContext, locale: str, **kwargs: Any) -> bool | dict[st
     return done.as_map() if kwargs.get("verbose") else done.retcode == 0
 
 
-def _may_generate(ctx: MinionContext, line: str) -> bool:
-    known = ctx.host.read_text(locales.SUPPORTED)
+def _may_generate(host: Host, line: str) -> bool:
+    known = host.read_text(locales.SUPPORTED)
     if known is None:  # Arch has all of them in the file itself, as comments
-        known = ctx.host.read_text(locales.GENERATED) or ""
+        known = host.read_text(locales.GENERATED) or ""
     return locales.is_supported(line, known)
 
 

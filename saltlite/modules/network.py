@@ -13,6 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.factories import alias_function
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, ProgramMissing
+from saltlite.host import Host
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.network import interfaces as ifaces
@@ -547,7 +548,7 @@ def dig(ctx: MinionContext, host: str) -> str:
 
         salt '*' network.dig archlinux.org
     """
-    _need_program(ctx, "dig")
+    _need_program(ctx.host, "dig")
     return command.run(ctx, ["dig", _clean_host(host)], CommandOptions(python_shell=False)).stdout
 
 
@@ -558,13 +559,13 @@ def traceroute(ctx: MinionContext, host: str) -> list[dict[str, Any]]:
 
         salt '*' network.traceroute archlinux.org
     """
-    _need_program(ctx, "traceroute")
+    _need_program(ctx.host, "traceroute")
     done = command.run(ctx, ["traceroute", _clean_host(host)], CommandOptions(python_shell=False))
     return tools.parse_traceroute(done.stdout)
 
 
-def _need_program(ctx: MinionContext, program: str) -> None:
-    if ctx.host.which(program) is None:
+def _need_program(host: Host, program: str) -> None:
+    if host.which(program) is None:
         raise ProgramMissing(program)
 
 

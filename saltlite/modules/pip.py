@@ -12,6 +12,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.openat import is_closed_path
 from saltlite.providers import command
 from saltlite.providers import pip as _pip
@@ -137,7 +138,7 @@ def _fetch_requirements(
                 if data is None:
                     raise FunctionError(f"pip requirements file '{each}' not found")
                 if user:
-                    path = copies.enter_context(_copy_for(ctx, data, user))
+                    path = copies.enter_context(_copy_for(ctx.host, data, user))
             found.append(path)
         yield found
 
@@ -153,12 +154,12 @@ def _split_extra_args(extra_args: Any) -> list[str]:
     return words
 
 
-def _copy_for(ctx: MinionContext, data: bytes, user: str) -> contextlib.AbstractContextManager[str]:
+def _copy_for(host: Host, data: bytes, user: str) -> contextlib.AbstractContextManager[str]:
     try:
-        ctx.host.account(user)
+        host.account(user)
     except LookupError:
         raise FunctionError(f"User '{user}' is not available") from None
-    return ctx.host.private_file(data, owner=user, suffix=".txt")
+    return host.private_file(data, owner=user, suffix=".txt")
 
 
 def uninstall(

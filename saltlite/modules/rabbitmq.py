@@ -13,6 +13,7 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.factories import name_function
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import rabbitmq
 from saltlite.providers.rabbitmq import PLUGINS, UPSTREAM, UpstreamOptions
 
@@ -462,7 +463,7 @@ def list_queues(ctx: MinionContext, runas: str | None = None, *args: str) -> dic
 
         salt '*' rabbitmq.list_queues runas=root messages consumers
     """
-    return _read_queues(ctx, runas, args)
+    return _read_queues(ctx.host, runas, args)
 
 
 def list_queues_vhost(
@@ -474,13 +475,13 @@ def list_queues_vhost(
 
         salt '*' rabbitmq.list_queues_vhost myvhost root messages consumers
     """
-    return _read_queues(ctx, runas, args, "-p", str(vhost))
+    return _read_queues(ctx.host, runas, args, "-p", str(vhost))
 
 
 def _read_queues(
-    ctx: MinionContext, runas: str | None, columns: tuple[str, ...], *words: str
+    host: Host, runas: str | None, columns: tuple[str, ...], *words: str
 ) -> dict[str, list[str]]:
     names = ("name", *(column for column in columns or ("messages",) if column != "name"))
-    text = rabbitmq.run(ctx.host, "list_queues", "-q", *words, *names, runas=runas)
+    text = rabbitmq.run(host, "list_queues", "-q", *words, *names, runas=runas)
     rows = rabbitmq.table(text, names)
     return {row["name"]: [row.get(name, "") for name in names[1:]] for row in rows}

@@ -16,6 +16,7 @@ from saltlite.core.factories import name_function
 from saltlite.core.keywords import own_keywords
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers.service import provider, units
 
 
@@ -110,7 +111,7 @@ def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:
         salt '*' service.status 'ssh*'
     """
     if sig and not _units_rule(ctx):
-        return _has_process(ctx, str(sig))
+        return _has_process(ctx.host, str(sig))
     back_end = provider(ctx)
     if not set(name) & set("*?["):
         return back_end.running(name)
@@ -118,11 +119,11 @@ def status(ctx: MinionContext, name: str, sig: str | None = None) -> Any:
     return {each: back_end.running(each) for each in names}
 
 
-def _has_process(ctx: MinionContext, text: str) -> bool:
+def _has_process(host: Host, text: str) -> bool:
     mine = {str(os.getpid()), str(os.getppid())}
-    for pid in ctx.host.names("/proc"):
+    for pid in host.names("/proc"):
         if is_digits(pid) and pid not in mine:
-            line = (ctx.host.read_bytes(f"/proc/{pid}/cmdline") or b"").replace(b"\0", b" ")
+            line = (host.read_bytes(f"/proc/{pid}/cmdline") or b"").replace(b"\0", b" ")
             if text.encode() in line:
                 return True
     return False

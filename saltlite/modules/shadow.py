@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command, textfile
 from saltlite.providers.accounts import files, shadow_utils
 from saltlite.providers.accounts.files import Shadow
@@ -38,7 +39,7 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
 
         salt '*' shadow.info root
     """
-    entry = _find_entry(ctx, name, root)
+    entry = _find_entry(ctx.host, name, root)
     if entry is None:
         return dict(_NOBODY)
     return {
@@ -90,23 +91,23 @@ def set_password(
             return False
         flags = ["-p", str(password)]
         _run_command(ctx, shadow_utils.change_user(flags, str(name), root))
-        after = _find_entry(ctx, name, root)
+        after = _find_entry(ctx.host, name, root)
         return after is not None and after.password == password
-    return _write_password(ctx, str(name), str(password), root)
+    return _write_password(ctx.host, str(name), str(password), root)
 
 
-def _write_password(ctx: MinionContext, name: str, password: str, root: str | None) -> bool:
+def _write_password(host: Host, name: str, password: str, root: str | None) -> bool:
     path = files.below(root, "/etc/shadow")
     if set(password) & {":", "\n"}:
         raise FunctionError("A password hash holds neither a colon nor a line feed")
     with files.lock_accounts(root):
-        text = textfile.load(ctx.host, path)
+        text = textfile.load(host, path)
         day = int(time.time() // _DAY_S)
         changed = None if text is None else files.with_password(text, name, password, day)
         if changed is None:
             return False
         textfile.save(path, changed)
-    after = _find_entry(ctx, name, root)
+    after = _find_entry(host, name, root)
     return after is not None and after.password == password
 
 
@@ -118,7 +119,7 @@ def del_password(ctx: MinionContext, name: str, root: str | None = None) -> bool
         salt '*' shadow.del_password username
     """
     _run_command(ctx, shadow_utils.change_password("-d", str(name), root))
-    entry = _find_entry(ctx, name, root)
+    entry = _find_entry(ctx.host, name, root)
     return entry is not None and entry.password == ""
 
 
@@ -129,13 +130,13 @@ def lock_password(ctx: MinionContext, name: str, root: str | None = None) -> boo
 
         salt '*' shadow.lock_password username
     """
-    entry = _find_entry(ctx, name, root)
+    entry = _find_entry(ctx.host, name, root)
     if entry is None:
         return False
     if entry.password.startswith("!"):
         return True
     _run_command(ctx, shadow_utils.change_password("-l", str(name), root))
-    after = _find_entry(ctx, name, root)
+    after = _find_entry(ctx.host, name, root)
     return after is not None and after.password.startswith("!")
 
 
@@ -146,13 +147,13 @@ def unlock_password(ctx: MinionContext, name: str, root: str | None = None) -> b
 
         salt '*' shadow.unlock_password username
     """
-    entry = _find_entry(ctx, name, root)
+    entry = _find_entry(ctx.host, name, root)
     if entry is None:
         return False
     if not entry.password.startswith("!"):
         return True
     _run_command(ctx, shadow_utils.change_password("-u", str(name), root))
-    after = _find_entry(ctx, name, root)
+    after = _find_entry(ctx.host, name, root)
     return after is not None and not after.password.startswith("!")
 
 
@@ -219,13 +220,13 @@ def set_expire(ctx: MinionContext, name: str, expire: object, root: str | None =
 
 
 def _set_age(ctx: MinionContext, name: str, what: str, value: object, root: str | None) -> bool:
-    before = _find_entry(ctx, name, root)
+    before = _find_entry(ctx.host, name, root)
     if before is None:
         return False
     if _read_age(before, what) == value:
         return True
     _run_command(ctx, shadow_utils.change_age(what, value, str(name), root))
-    after = _find_entry(ctx, name, root)
+    after = _find_entry(ctx.host, name, root)
     return after is not None and _read_age(after, what) == value
 
 
@@ -239,8 +240,8 @@ def _read_age(entry: Shadow, what: str) -> int:
     return ages[what]
 
 
-def _find_entry(ctx: MinionContext, name: str, root: str | None) -> Shadow | None:
-    entries = files.shadows(ctx.host, root)
+def _find_entry(host: Host, name: str, root: str | None) -> Shadow | None:
+    entries = files.shadows(host, root)
     return next((entry for entry in entries if entry.name == str(name)), None)
 
 

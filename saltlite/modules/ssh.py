@@ -18,7 +18,7 @@ from saltlite.errors import (
     UntrustedPath,
     UsageError,
 )
-from saltlite.host import Account
+from saltlite.host import Account, Host
 from saltlite.openat import reach
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions
@@ -50,21 +50,21 @@ def auth_keys(
         salt '*' ssh.auth_keys user='[user1, user2]'
     """
     if not user:
-        user = _user_names(ctx)
+        user = _user_names(ctx.host)
     if isinstance(user, (list, tuple)):
         each = {name: _read_keys(ctx, str(name), config, fingerprint_hash_type) for name in user}
         return {name: found for name, found in each.items() if found}
     return _read_keys(ctx, str(user), config, fingerprint_hash_type)
 
 
-def _user_names(ctx: MinionContext) -> list[str]:
+def _user_names(host: Host) -> list[str]:
     from saltlite.providers.accounts import files
 
-    return [entry.name for entry in files.users(ctx.host)]
+    return [entry.name for entry in files.users(host)]
 
 
 def _read_keys(ctx: MinionContext, user: str, config: str, hash_type: str | None) -> dict[str, Any]:
-    path = _user_path(ctx, user, config)
+    path = _user_path(ctx.host, user, config)
     text = textfile.load(ctx.host, path) if path else None
     return {
         found.key: {
@@ -144,16 +144,16 @@ def set_auth_key(
     wanted = _build_key(key, enc, comment, options)
     if keys.fingerprint(key, _check_hash_type(ctx, fingerprint_hash_type)) is None:
         return "Invalid public key"
-    account = _find_account(ctx, user)
+    account = _find_account(ctx.host, user)
     if account is None:
         return "fail"
     path = _path_of(account, config)
     with textfile.hold(ctx, path):
-        return _add_key(ctx, path, account, wanted)
+        return _add_key(ctx.host, path, account, wanted)
 
 
-def _add_key(ctx: MinionContext, path: str, account: Account, wanted: Authorized) -> str:
-    text = textfile.load(ctx.host, path)
+def _add_key(host: Host, path: str, account: Account, wanted: Authorized) -> str:
+    text = textfile.load(host, path)
     there = {each.key: each for each in keys.parse_authorized(text or "")}.get(wanted.key)
     if there == wanted:
         return "no change"
@@ -220,16 +220,16 @@ def rm_auth_key(
 
         salt '*' ssh.rm_auth_key <user> <key>
     """
-    account = _find_account(ctx, user)
+    account = _find_account(ctx.host, user)
     if account is None:
         return "Key not present"
     path = _path_of(account, config)
     with textfile.hold(ctx, path):
-        return _drop_key(ctx, path, account, key)
+        return _drop_key(ctx.host, path, account, key)
 
 
-def _drop_key(ctx: MinionContext, path: str, account: Account, key: str) -> str:
-    text = textfile.load(ctx.host, path)
+def _drop_key(host: Host, path: str, account: Account, key: str) -> str:
+    text = textfile.load(host, path)
     if text is None:
         return "Key not present"
     changed = keys.without_authorized(text, key)
@@ -294,23 +294,23 @@ def user_keys(
 
         salt '*' ssh.user_keys user=user1 pubfile=/home/user1/.ssh/id_rsa.pub prvfile=False
     """
-    users = user or _user_names(ctx)
+    users = user or _user_names(ctx.host)
     found: dict[str, dict[str, str]] = {}
     for name in [users] if isinstance(users, str) else users:
-        account = _find_account(ctx, str(name))
+        account = _find_account(ctx.host, str(name))
         if account is not None:
-            found[str(name)] = _key_files(ctx, account, pubfile, prvfile)
+            found[str(name)] = _key_files(ctx.host, account, pubfile, prvfile)
     return {name: each for name, each in found.items() if each}
 
 
-def _key_files(ctx: MinionContext, account: Account, pub: Any, prv: Any) -> dict[str, str]:
+def _key_files(host: Host, account: Account, pub: Any, prv: Any) -> dict[str, str]:
     wanted = [pub] if pub else [] if pub is False else list(PUBLIC)
     secret = [name.removesuffix(".pub") for name in PUBLIC]
     wanted += [prv] if prv else [] if prv is False else secret
     found = {}
     for name in wanted:
         path = _path_of(account, name if "/" in str(name) else f".ssh/{name}")
-        text = ctx.host.read_text(path)
+        text = host.read_text(path)
         if text is not None:
             found[os.path.basename(path)] = text.strip()
     return found
@@ -343,7 +343,7 @@ def get_known_host_entries(
 
         salt '*' ssh.get_known_host_entries <user> <hostname>
     """
-    path = _known_hosts_path(ctx, user, config)
+    path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return None
     return _list_known(ctx, path, hostname, port, fingerprint_hash_type) or None
@@ -403,7 +403,7 @@ def check_known_host(
     """
     if not hostname:
         return dict(_NO_HOSTNAME)
-    path = _known_hosts_path(ctx, user, config)
+    path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return path
     known = _list_known(ctx, path, hostname, port, fingerprint_hash_type)
@@ -442,7 +442,7 @@ def set_known_host(
     port = keys.other_port(port)
     if port and hash_known_hosts:
         return _error_answer(PORT_AND_HASH)
-    path = _known_hosts_path(ctx, user, config)
+    path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return path
     hash_type = fingerprint_hash_type
@@ -503,7 +503,7 @@ def _add_known_hosts(
         lines = [
             f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
         ]
-        account = _find_account(ctx, user) if user else None
+        account = _find_account(ctx.host, user) if user else None
         _write_user_file(path, keys.with_known(text, lines), account, was=was)
 
 
@@ -522,7 +522,7 @@ def rm_known_host(
     """
     if not hostname:
         return dict(_NO_HOSTNAME)
-    path = _known_hosts_path(ctx, user, config)
+    path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return path
     if not ctx.host.exists(path):
@@ -541,7 +541,7 @@ def hash_known_hosts(
 
         salt '*' ssh.hash_known_hosts
     """
-    path = _known_hosts_path(ctx, user, config)
+    path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return path
     if not ctx.host.exists(path):
@@ -557,7 +557,7 @@ def _run_keygen(ctx: MinionContext, path: str, user: str | None, *words: str) ->
     It runs in the directory of the file, which is the user's: nothing that he puts at its path
     meanwhile is changed.
     """
-    account = _find_account(ctx, user) if user else None
+    account = _find_account(ctx.host, user) if user else None
     with reach(path, follow=True, user=None if account is None else account.uid) as spot:
         before = spot.lstat()
         name, cwd = (path, None) if spot.is_trusted else (f"./{spot.name}", spot.folder)
@@ -575,23 +575,21 @@ def _error_answer(text: str) -> dict[str, str]:
     return {"status": "error", "error": text}
 
 
-def _known_hosts_path(
-    ctx: MinionContext, user: str | None, config: str | None
-) -> str | dict[str, str]:
+def _known_hosts_path(host: Host, user: str | None, config: str | None) -> str | dict[str, str]:
     """The path of ``known_hosts``; a map that says what is wrong instead."""
     if not user:
         path = config or GLOBAL_KNOWN
         if not os.path.isabs(path):
             return _error_answer("Cannot determine absolute path to file.")
         return path
-    account = _find_account(ctx, user)
+    account = _find_account(host, user)
     if account is None:
         return _error_answer(f"User {user} does not exist")
     return _path_of(account, config or KNOWN)
 
 
-def _user_path(ctx: MinionContext, user: str, config: str) -> str | None:
-    account = _find_account(ctx, user)
+def _user_path(host: Host, user: str, config: str) -> str | None:
+    account = _find_account(host, user)
     return None if account is None else _path_of(account, config)
 
 
@@ -606,9 +604,9 @@ def _path_of(account: Account, config: str) -> str:
     return os.path.join(account.home, path)
 
 
-def _find_account(ctx: MinionContext, user: str | None) -> Account | None:
+def _find_account(host: Host, user: str | None) -> Account | None:
     try:
-        return ctx.host.account(str(user))
+        return host.account(str(user))
     except LookupError:
         return None
 

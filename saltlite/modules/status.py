@@ -11,6 +11,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.load import proc, processes
@@ -67,7 +68,7 @@ def cpuinfo(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.cpuinfo
     """
-    return proc.parse_cpuinfo(_read_file(ctx, "/proc/cpuinfo"))
+    return proc.parse_cpuinfo(_read_file(ctx.host, "/proc/cpuinfo"))
 
 
 def cpustats(ctx: MinionContext) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def cpustats(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.cpustats
     """
-    return proc.parse_stat(_read_file(ctx, "/proc/stat"))
+    return proc.parse_stat(_read_file(ctx.host, "/proc/stat"))
 
 
 def meminfo(ctx: MinionContext) -> dict[str, dict[str, str]]:
@@ -87,7 +88,7 @@ def meminfo(ctx: MinionContext) -> dict[str, dict[str, str]]:
 
         salt '*' status.meminfo
     """
-    return proc.parse_meminfo(_read_file(ctx, "/proc/meminfo"))
+    return proc.parse_meminfo(_read_file(ctx.host, "/proc/meminfo"))
 
 
 def diskstats(ctx: MinionContext) -> dict[str, dict[str, Any]]:
@@ -97,7 +98,7 @@ def diskstats(ctx: MinionContext) -> dict[str, dict[str, Any]]:
 
         salt '*' status.diskstats
     """
-    return proc.parse_diskstats(_read_file(ctx, "/proc/diskstats"))
+    return proc.parse_diskstats(_read_file(ctx.host, "/proc/diskstats"))
 
 
 def diskusage(ctx: MinionContext, *args: str) -> dict[str, dict[str, int]]:
@@ -108,7 +109,7 @@ def diskusage(ctx: MinionContext, *args: str) -> dict[str, dict[str, int]]:
         salt '*' status.diskusage
         salt '*' status.diskusage / /tmp ext?
     """
-    mounts = mounted.parse_mounts(_read_file(ctx, mounted.MOUNTS))
+    mounts = mounted.parse_mounts(_read_file(ctx.host, mounted.MOUNTS))
     wanted = [path for path in args if path.startswith("/")]
     kinds = [kind for kind in args if not kind.startswith("/")]
     for path, mount in mounts.items():
@@ -147,7 +148,7 @@ def netdev(ctx: MinionContext) -> dict[str, dict[str, Any]]:
 
         salt '*' status.netdev
     """
-    return proc.parse_netdev(_read_file(ctx, "/proc/net/dev"))
+    return proc.parse_netdev(_read_file(ctx.host, "/proc/net/dev"))
 
 
 def netstats(ctx: MinionContext) -> dict[str, dict[str, int]]:
@@ -157,7 +158,7 @@ def netstats(ctx: MinionContext) -> dict[str, dict[str, int]]:
 
         salt '*' status.netstats
     """
-    return proc.parse_netstat(_read_file(ctx, "/proc/net/netstat"))
+    return proc.parse_netstat(_read_file(ctx.host, "/proc/net/netstat"))
 
 
 def nproc() -> int:
@@ -177,7 +178,7 @@ def vmstats(ctx: MinionContext) -> dict[str, int | float]:
 
         salt '*' status.vmstats
     """
-    return proc.parse_vmstat(_read_file(ctx, "/proc/vmstat"))
+    return proc.parse_vmstat(_read_file(ctx.host, "/proc/vmstat"))
 
 
 def version(ctx: MinionContext) -> str:
@@ -187,7 +188,7 @@ def version(ctx: MinionContext) -> str:
 
         salt '*' status.version
     """
-    return _read_file(ctx, "/proc/version").strip()
+    return _read_file(ctx.host, "/proc/version").strip()
 
 
 def uptime(ctx: MinionContext) -> dict[str, Any]:
@@ -199,7 +200,7 @@ def uptime(ctx: MinionContext) -> dict[str, Any]:
 
         salt '*' status.uptime
     """
-    seconds = int(float(_read_file(ctx, "/proc/uptime").split()[0]))
+    seconds = int(float(_read_file(ctx.host, "/proc/uptime").split()[0]))
     since = datetime.now(timezone.utc) - timedelta(seconds=seconds)
     minutes = seconds % 86400 // 60
     return {
@@ -302,7 +303,7 @@ def master(ctx: MinionContext, master: str | None = None, connected: bool = True
     status = any(
         each.remote in addresses and each.remote_port == port and sockets.is_established(each)
         for kind in ("tcp", "tcp6")
-        for each in sockets.parse(_read_file(ctx, f"/proc/net/{kind}"), kind)
+        for each in sockets.parse(_read_file(ctx.host, f"/proc/net/{kind}"), kind)
     )
     if status is not connected:
         tag = "__master_connected" if status else "__master_disconnected"
@@ -328,8 +329,8 @@ def proxy_reconnect(proxy_name: str, opts: object = None) -> bool:
     return False
 
 
-def _read_file(ctx: MinionContext, path: str) -> str:
-    text = ctx.host.read_text(path)
+def _read_file(host: Host, path: str) -> str:
+    text = host.read_text(path)
     if text is None:
         raise FunctionError(f"{path} cannot be read")
     return text

@@ -15,6 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command, supervisor
 from saltlite.providers.command import CommandOptions
 
@@ -31,13 +32,13 @@ class SupervisorCaller:
     bin_env: str | None = None
 
 
-def _find_program(ctx: MinionContext, bin_env: str | None) -> str:
+def _find_program(host: Host, bin_env: str | None) -> str:
     if not bin_env:
         return "supervisorctl"
     if not os.path.isdir(bin_env):
         return str(bin_env)
     found = os.path.join(bin_env, "bin", "supervisorctl")
-    if not ctx.host.exists(found):
+    if not host.exists(found):
         raise FunctionError("could not find a supervisorctl binary")
     return found
 
@@ -47,7 +48,7 @@ def _run_ctl(
 ) -> str:
     """What it said; behind ``ERROR:`` if it failed and does not say so itself."""
     config = ["-c", str(caller.conf_file)] if caller.conf_file else []
-    argv = [_find_program(ctx, caller.bin_env), *config, *words]
+    argv = [_find_program(ctx.host, caller.bin_env), *config, *words]
     how = CommandOptions(runas=caller.user, python_shell=False, ignore_retcode=True)
     done = command.run(ctx, argv, how)
     failed = done.retcode not in fine and "ERROR" not in done.stdout

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
+from saltlite.host import Host
 from saltlite.providers import command, textfile
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.place import zone as zones
@@ -35,7 +36,7 @@ def get_zonecode(ctx: MinionContext) -> str:
 
         salt '*' timezone.get_zonecode
     """
-    return _current_time(ctx).strftime("%Z")
+    return _current_time(ctx.host).strftime("%Z")
 
 
 def get_offset(ctx: MinionContext) -> str:
@@ -45,15 +46,15 @@ def get_offset(ctx: MinionContext) -> str:
 
         salt '*' timezone.get_offset
     """
-    return _current_time(ctx).strftime("%z")
+    return _current_time(ctx.host).strftime("%z")
 
 
-def _current_time(ctx: MinionContext) -> datetime:
+def _current_time(host: Host) -> datetime:
     """Now, by the file of the machine and not by what this process took for its zone."""
     import io
     from zoneinfo import ZoneInfo
 
-    data = ctx.host.read_bytes(zones.LOCALTIME)
+    data = host.read_bytes(zones.LOCALTIME)
     if not data:
         return datetime.now(timezone.utc)
     return datetime.now(ZoneInfo.from_file(io.BytesIO(data)))
@@ -82,7 +83,7 @@ def set_zone(ctx: MinionContext, timezone: str) -> bool | str:
     path = zones.zone_file(timezone)
     if not _is_zone(timezone) or not ctx.host.exists(path):
         return f"Zone does not exist: {path}"
-    if _has_timedatectl(ctx):
+    if _has_timedatectl(ctx.host):
         argv = ["timedatectl", "set-timezone", timezone]
         if (
             command.run(ctx, argv, CommandOptions(python_shell=False, ignore_retcode=True)).retcode
@@ -137,6 +138,6 @@ def set_hwclock(ctx: MinionContext, clock: str) -> bool:
     return command.run(ctx, argv, CommandOptions(python_shell=False)).retcode == 0
 
 
-def _has_timedatectl(ctx: MinionContext) -> bool:
-    booted = ctx.host.is_dir(zones.BOOTED_WITH_SYSTEMD)
-    return booted and ctx.host.which("timedatectl") is not None
+def _has_timedatectl(host: Host) -> bool:
+    booted = host.is_dir(zones.BOOTED_WITH_SYSTEMD)
+    return booted and host.which("timedatectl") is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 from saltlite.providers import command
 from saltlite.providers.accounts import files, provider, shadow_utils
 from saltlite.providers.accounts.plans import NewUser
@@ -53,7 +54,7 @@ def add(
     user = NewUser(
         name=str(name),
         uid=uid,
-        gid=_choose_gid(ctx, str(name), gid, groups, root),
+        gid=_choose_gid(ctx.host, str(name), gid, groups, root),
         home=home,
         shell=shell,
         unique=unique,
@@ -78,13 +79,11 @@ def add(
     return True
 
 
-def _choose_gid(
-    ctx: MinionContext, name: str, gid: object, groups: object, root: str | None
-) -> Any:
+def _choose_gid(host: Host, name: str, gid: object, groups: object, root: str | None) -> Any:
     """The group to give; one with the user's name is it, if it is wanted and there already."""
     if gid not in (None, "") or not groups or name not in _split_groups(groups):
         return gid
-    there = (group.gid for group in files.groups(ctx.host, root) if group.name == name)
+    there = (group.gid for group in files.groups(host, root) if group.name == name)
     return next(there, gid)
 
 
@@ -118,7 +117,7 @@ def getent(
 
         salt '*' user.getent
     """
-    return [_describe_user(ctx, user, root) for user in files.users(ctx.host, root)]
+    return [_describe_user(ctx.host, user, root) for user in files.users(ctx.host, root)]
 
 
 def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, Any]:
@@ -129,13 +128,13 @@ def info(ctx: MinionContext, name: str, root: str | None = None) -> dict[str, An
         salt '*' user.info root
     """
     user = files.user(ctx.host, str(name), root)
-    return {} if user is None else _describe_user(ctx, user, root)
+    return {} if user is None else _describe_user(ctx.host, user, root)
 
 
-def _describe_user(ctx: MinionContext, user: files.PasswdLine, root: str | None) -> dict[str, Any]:
+def _describe_user(host: Host, user: files.PasswdLine, root: str | None) -> dict[str, Any]:
     return {
         "gid": user.gid,
-        "groups": files.groups_of(ctx.host, user, root),
+        "groups": files.groups_of(host, user, root),
         "home": user.home,
         "name": user.name,
         "passwd": user.password,
@@ -326,13 +325,13 @@ def rename(ctx: MinionContext, name: str, new_name: str, root: str | None = None
     """
     if files.user(ctx.host, str(new_name), root) is not None:
         raise FunctionError(f"User '{new_name}' already exists")
-    _need_user(ctx, name, root)
+    _need_user(ctx.host, name, root)
     _run_command(ctx, shadow_utils.change_user(["-l", str(new_name)], str(name), root))
     return files.user(ctx.host, str(new_name), root) is not None
 
 
-def _need_user(ctx: MinionContext, name: str, root: str | None) -> files.PasswdLine:
-    user = files.user(ctx.host, str(name), root)
+def _need_user(host: Host, name: str, root: str | None) -> files.PasswdLine:
+    user = files.user(host, str(name), root)
     if user is None:
         raise FunctionError(f"User '{name}' does not exist")
     return user
@@ -342,7 +341,7 @@ def _change_value(
     ctx: MinionContext, name: str, field: str, value: object, flags: list[str], root: str | None
 ) -> bool:
     """Change one value of a user, and look whether it is as it should be afterwards."""
-    _need_user(ctx, name, root)
+    _need_user(ctx.host, name, root)
     if info(ctx, name, root)[field] == value:
         return True
     _run_command(ctx, shadow_utils.change_user([*flags, str(value)], str(name), root))
@@ -352,13 +351,13 @@ def _change_value(
 def _change_gecos(
     ctx: MinionContext, name: str, parts: Mapping[str, str], root: str | None
 ) -> bool:
-    before = files.parse_gecos(_need_user(ctx, name, root).gecos)
+    before = files.parse_gecos(_need_user(ctx.host, name, root).gecos)
     wanted = {**before, **parts}
     if wanted == before:
         return True
     flags = ["-c", files.build_gecos(wanted)]
     _run_command(ctx, shadow_utils.change_user(flags, str(name), root))
-    return files.parse_gecos(_need_user(ctx, name, root).gecos) == wanted
+    return files.parse_gecos(_need_user(ctx.host, name, root).gecos) == wanted
 
 
 def _run_command(ctx: MinionContext, argv: list[str]) -> Outcome:

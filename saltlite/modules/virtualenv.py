@@ -15,6 +15,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
 from saltlite.errors import CommandError, FunctionError
+from saltlite.host import Host
 from saltlite.openat import refuse_misleading
 from saltlite.providers import command
 from saltlite.providers.command import CommandOptions
@@ -66,7 +67,7 @@ def create(
     program = venv_bin or _default_program(ctx)
     if _is_venv(program):
         _refuse_options(given, NOT_OF_VENV, program)
-        words = [*_venv_command(ctx, program, python), *(["--symlinks"] if symlinks else [])]
+        words = [*_venv_command(ctx.host, program, python), *(["--symlinks"] if symlinks else [])]
         words += ["--upgrade"] if upgrade else []
     else:
         _refuse_options(given, NOT_OF_VIRTUALENV, program)
@@ -101,10 +102,10 @@ def _is_venv(program: str) -> bool:
     return "venv" in name and "virtualenv" not in name
 
 
-def _venv_command(ctx: MinionContext, program: str, python: str | None) -> list[str]:
+def _venv_command(host: Host, program: str, python: str | None) -> list[str]:
     if program != "venv":
         return [program]  # also one that is missing: then that is the failure
-    found = ctx.host.which(str(python)) if python else sys.executable
+    found = host.which(str(python)) if python else sys.executable
     if found is None:
         raise FunctionError(f"Cannot find requested python ({python}).")
     return [found, "-m", "venv"]
@@ -136,7 +137,7 @@ def get_site_packages(ctx: MinionContext, venv: str) -> str:
         salt '*' virtualenv.get_site_packages /path/to/my/venv
     """
     program = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return _ask_python(ctx, venv, program)
+    return _ask_python(ctx.host, venv, program)
 
 
 def get_distribution_path(ctx: MinionContext, venv: str, distribution: str) -> str:
@@ -149,7 +150,7 @@ def get_distribution_path(ctx: MinionContext, venv: str, distribution: str) -> s
     program = (
         "import sys, importlib.metadata as m; print(m.distribution(sys.argv[1]).locate_file(''))"
     )
-    return _ask_python(ctx, venv, program, str(distribution)).rstrip("/")
+    return _ask_python(ctx.host, venv, program, str(distribution)).rstrip("/")
 
 
 def get_resource_path(
@@ -165,7 +166,7 @@ def get_resource_path(
         "import sys, os, importlib.util as u;"
         " print(os.path.join(os.path.dirname(u.find_spec(sys.argv[1]).origin), sys.argv[2]))"
     )
-    return _ask_python(ctx, venv, program, *_check_resource(package, resource))
+    return _ask_python(ctx.host, venv, program, *_check_resource(package, resource))
 
 
 def get_resource_content(
@@ -190,14 +191,14 @@ def _check_resource(package: str | None, resource: str | None) -> tuple[str, str
     return str(package), str(resource)
 
 
-def _ask_python(ctx: MinionContext, venv: str, program: str, *arguments: str) -> str:
+def _ask_python(host: Host, venv: str, program: str, *arguments: str) -> str:
     """The last line that a small program prints in an environment's Python."""
     python = os.path.join(str(venv), "bin", "python")
-    if not ctx.host.exists(python):
+    if not host.exists(python):
         raise FunctionError(
             f"Path '{venv}' does not appear to be a virtualenv: '{python}' not found."
         )
-    done = ctx.host.run([python, "-c", program, *arguments])
+    done = host.run([python, "-c", program, *arguments])
     if done.exit_code != 0:
         raise FunctionError(f"{done.stdout}\n{done.stderr}".rstrip())
     return done.stdout.rstrip("\n")

@@ -9,6 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.numbers import is_digits
 from saltlite.errors import UsageError
+from saltlite.host import Host
 from saltlite.modules.git._command import LOCAL, GitOptions, text_of
 from saltlite.providers import git
 
@@ -71,14 +72,14 @@ def clone(
         target = os.path.join(target, str(name))
     git.refuse_misleading(target, options.user)
     words = ["clone", *git.option_words(options.opts), "--", address, target]
-    text_of(ctx, options, _find_start(ctx, target), *words)
+    text_of(ctx, options, _find_start(ctx.host, target), *words)
     return True
 
 
-def _find_start(ctx: MinionContext, path: str) -> str | None:
+def _find_start(host: Host, path: str) -> str | None:
     """A directory to start in: none is needed, but the user's home may be closed to it."""
     parent = os.path.dirname(path)
-    return parent if ctx.host.is_dir(parent) else None
+    return parent if host.is_dir(parent) else None
 
 
 @takes_options(GitOptions, LOCAL)
