@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.openat import is_closed_path
@@ -21,21 +23,27 @@ from saltlite.providers.command import CommandOptions, Outcome
 NOTHING = {"retcode": 0, "stdout": "No packages to install."}
 
 
-def _run_pip(
-    ctx: MinionContext,
-    words: Sequence[str],
-    *,
-    bin_env: str | None,
-    user: str | None = None,
-    cwd: str | None = None,
-    env_vars: Mapping[str, object] | None = None,
-) -> Outcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipCaller:
+    """Which pip runs, as whom, and where."""
+
+    bin_env: str | None = None
+    user: str | None = None
+    cwd: str | None = None
+    env_vars: Mapping[str, object] | None = None
+
+
+def _run_pip(ctx: MinionContext, caller: PipCaller, words: Sequence[str]) -> Outcome:
     """Run pip; addresses of indexes may have passwords, so nothing is logged."""
     options = CommandOptions(
-        cwd=cwd, runas=user, python_shell=False, env=env_vars or None, output_loglevel="quiet"
+        cwd=caller.cwd,
+        runas=caller.user,
+        python_shell=False,
+        env=caller.env_vars or None,
+        output_loglevel="quiet",
     )
-    program = _pip.command(ctx, bin_env)
-    if cwd and not user and not is_closed_path(cwd):
+    program = _pip.command(ctx, caller.bin_env)
+    if caller.cwd and not caller.user and not is_closed_path(caller.cwd):
         program = _pip.not_from_here(program)
     return command.run(ctx, [*program, *words], options)
 
@@ -114,9 +122,8 @@ def install(
         if not editables:
             words += packages
         words += _split_extra_args(extra_args)
-        done = _run_pip(
-            ctx, ["install", *words], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars
-        )
+        caller = PipCaller(bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+        done = _run_pip(ctx, caller, ["install", *words])
     return done.as_map()
 
 
@@ -162,16 +169,16 @@ def _copy_for(host: Host, data: bytes, user: str) -> contextlib.AbstractContextM
     return host.private_file(data, owner=user, suffix=".txt")
 
 
+@takes_options(PipCaller, "bin_env log proxy timeout user cwd saltenv use_vt extra_args")
 def uninstall(
     ctx: MinionContext,
+    caller: PipCaller,
+    /,
     pkgs: object = None,
     requirements: object = None,
-    bin_env: str | None = None,
     log: str | None = None,
     proxy: str | None = None,
     timeout: object = None,
-    user: str | None = None,
-    cwd: str | None = None,
     saltenv: str = "base",
     use_vt: bool = False,
     extra_args: object = None,
@@ -187,21 +194,16 @@ def uninstall(
     for flag, value in (("--log", log), ("--proxy", proxy), ("--timeout", timeout)):
         words += [flag, str(value)] if value else []
     words += _pip.names_of(pkgs)
-    with _fetch_requirements(ctx, requirements, saltenv, user) as files:
+    with _fetch_requirements(ctx, requirements, saltenv, caller.user) as files:
         for file in files:
             words += ["--requirement", file]
         words += _split_extra_args(extra_args)
-        return _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd).as_map()
+        return _run_pip(ctx, caller, words).as_map()
 
 
+@takes_options(PipCaller, "bin_env user cwd use_vt env_vars")
 def freeze(
-    ctx: MinionContext,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    use_vt: bool = False,
-    env_vars: Mapping[str, object] | None = None,
-    **kwargs: Any,
+    ctx: MinionContext, caller: PipCaller, /, use_vt: bool = False, **kwargs: Any
 ) -> list[str]:
     """The installed packages as lines of a file with requirements; pip itself among them.
 
@@ -209,22 +211,19 @@ def freeze(
 
         salt '*' pip.freeze bin_env=/home/code/path/to/virtualenv
     """
-    done = _run_pip(
-        ctx, ["freeze", "--all"], bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars
-    )
+    return _freeze_packages(ctx, caller)
+
+
+def _freeze_packages(ctx: MinionContext, caller: PipCaller) -> list[str]:
+    done = _run_pip(ctx, caller, ["freeze", "--all"])
     if done.retcode != 0:
         raise FunctionError(done.stderr)
     return done.stdout.splitlines()
 
 
+@takes_options(PipCaller)
 def list_(
-    ctx: MinionContext,
-    prefix: str | None = None,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    env_vars: Mapping[str, object] | None = None,
-    **kwargs: Any,
+    ctx: MinionContext, caller: PipCaller, /, prefix: str | None = None, **kwargs: Any
 ) -> dict[str, str]:
     """The installed packages and their versions; those whose name begins with ``prefix``.
 
@@ -232,21 +231,21 @@ def list_(
 
         salt '*' pip.list salt
     """
-    words = ["list", "--format=json"]
-    done = _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+    return _list_packages(ctx, caller, prefix)
+
+
+def _list_packages(
+    ctx: MinionContext, caller: PipCaller, prefix: str | None = None
+) -> dict[str, str]:
+    done = _run_pip(ctx, caller, ["list", "--format=json"])
     if done.retcode != 0:
         raise FunctionError(done.stderr)
     return _pip.parse_listed(done.stdout, prefix)
 
 
+@takes_options(PipCaller)
 def list_freeze_parse(
-    ctx: MinionContext,
-    prefix: str | None = None,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    env_vars: Mapping[str, object] | None = None,
-    **kwargs: Any,
+    ctx: MinionContext, caller: PipCaller, /, prefix: str | None = None, **kwargs: Any
 ) -> dict[str, str]:
     """As ``pip.list``, from what ``pip.freeze`` tells.
 
@@ -254,17 +253,12 @@ def list_freeze_parse(
 
         salt '*' pip.list_freeze_parse salt
     """
-    lines = freeze(ctx, bin_env, user, cwd, env_vars=env_vars)
+    lines = _freeze_packages(ctx, caller)
     return _pip.parse_freeze(lines, prefix)
 
 
-def is_installed(
-    ctx: MinionContext,
-    pkgname: str,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-) -> bool:
+@takes_options(PipCaller, without="env_vars")
+def is_installed(ctx: MinionContext, caller: PipCaller, /, pkgname: str) -> bool:
     """Whether a package is installed; spellings of its name do not matter.
 
     CLI Example:
@@ -272,78 +266,68 @@ def is_installed(
         salt '*' pip.is_installed salt
     """
     wanted = _pip.normalize_name(str(pkgname))
-    names = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    names = _list_packages(ctx, caller)
     return any(_pip.normalize_name(name) == wanted for name in names)
 
 
-def version(
-    ctx: MinionContext, bin_env: str | None = None, cwd: str | None = None, user: str | None = None
-) -> str | None:
+@takes_options(PipCaller, "bin_env cwd user")
+def version(ctx: MinionContext, caller: PipCaller, /) -> str | None:
     """The version of pip.
 
     CLI Example:
 
         salt '*' pip.version
     """
-    done = _run_pip(ctx, ["--version"], bin_env=bin_env, user=user, cwd=cwd)
+    done = _run_pip(ctx, caller, ["--version"])
     found = _pip.parse_version(done.stdout)
     if done.retcode != 0 or found is None:
         raise FunctionError(done.stderr or done.stdout)
     return found
 
 
-def list_upgrades(
-    ctx: MinionContext, bin_env: str | None = None, user: str | None = None, cwd: str | None = None
-) -> dict[str, str]:
+@takes_options(PipCaller, without="env_vars")
+def list_upgrades(ctx: MinionContext, caller: PipCaller, /) -> dict[str, str]:
     """The packages that are not the newest, and which version is: ``2.0 [wheel]``.
 
     CLI Example:
 
         salt '*' pip.list_upgrades
     """
-    done = _run_pip(
-        ctx, ["list", "--outdated", "--format=json"], bin_env=bin_env, user=user, cwd=cwd
-    )
+    return _list_upgrades(ctx, caller)
+
+
+def _list_upgrades(ctx: MinionContext, caller: PipCaller) -> dict[str, str]:
+    done = _run_pip(ctx, caller, ["list", "--outdated", "--format=json"])
     if done.retcode != 0:
         raise FunctionError(done.stderr or done.stdout)
     return _pip.parse_outdated(done.stdout)
 
 
-def upgrade_available(
-    ctx: MinionContext,
-    pkg: str,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-) -> bool:
+@takes_options(PipCaller, without="env_vars")
+def upgrade_available(ctx: MinionContext, caller: PipCaller, /, pkg: str) -> bool:
     """Whether there is a newer version of a package.
 
     CLI Example:
 
         salt '*' pip.upgrade_available <package name>
     """
-    return pkg in list_upgrades(ctx, bin_env, user, cwd)
+    return pkg in _list_upgrades(ctx, caller)
 
 
-def upgrade(
-    ctx: MinionContext,
-    bin_env: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    use_vt: bool = False,
-) -> dict[str, Any]:
+@takes_options(PipCaller, "bin_env user cwd use_vt")
+def upgrade(ctx: MinionContext, caller: PipCaller, /, use_vt: bool = False) -> dict[str, Any]:
     """Bring all packages up to date: ``{"changes", "result", "comment"}``.
 
     CLI Example:
 
         salt '*' pip.upgrade
     """
-    before = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    before = _list_packages(ctx, caller)
     comments = []
-    for name in list_upgrades(ctx, bin_env, user, cwd):
-        done = _run_pip(ctx, ["install", "-U", name], bin_env=bin_env, user=user, cwd=cwd)
+    for name in _list_upgrades(ctx, caller):
+        done = _run_pip(ctx, caller, ["install", "-U", name])
         comments += [done.stderr or done.stdout] if done.retcode != 0 else []
-    after = list_(ctx, bin_env=bin_env, user=user, cwd=cwd)
+    after = _list_packages(ctx, caller)
     changes = {
         name: {"old": before.get(name, ""), "new": after.get(name, "")}
         for name in {**before, **after}
@@ -352,15 +336,17 @@ def upgrade(
     return {"changes": changes, "result": not comments, "comment": "\n".join(comments)}
 
 
+@takes_options(
+    PipCaller, "bin_env include_alpha include_beta include_rc user cwd index_url extra_index_url"
+)
 def list_all_versions(
     ctx: MinionContext,
+    caller: PipCaller,
+    /,
     pkg: str,
-    bin_env: str | None = None,
     include_alpha: bool = False,
     include_beta: bool = False,
     include_rc: bool = False,
-    user: str | None = None,
-    cwd: str | None = None,
     index_url: str | None = None,
     extra_index_url: str | None = None,
 ) -> list[str]:
@@ -373,7 +359,7 @@ def list_all_versions(
     words = ["install", f"{pkg}==9999999999999"]
     words += ["--index-url", index_url] if index_url else []
     words += ["--extra-index-url", extra_index_url] if extra_index_url else []
-    done = _run_pip(ctx, words, bin_env=bin_env, user=user, cwd=cwd)
+    done = _run_pip(ctx, caller, words)
     _, found, rest = f"{done.stdout}\n{done.stderr}".partition("(from versions: ")
     versions = [each.strip() for each in rest.partition(")")[0].split(",")] if found else []
     left_out = "a" * (not include_alpha) + "b" * (not include_beta) + "c" * (not include_rc)
