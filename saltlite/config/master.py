@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
-from saltlite.config.schema import OptionSource, option
+from saltlite.config.schema import OptionSource, find_sections, option
 from saltlite.core.dataclasses import dataclass, field
 
 SIGNING_ALGORITHMS = ("PKCS1v15-SHA1", "PKCS1v15-SHA224")
@@ -406,21 +406,5 @@ class MasterConfig:
     source: Mapping[str, OptionSource] = field(default_factory=dict)
 
 
-SECTIONS: Mapping[str, type[Any]] = {
-    "network": NetworkOptions,
-    "paths": PathOptions,
-    "process": ProcessOptions,
-    "keys": KeyOptions,
-    "jobs": JobOptions,
-    "files": FileOptions,
-    "pillar": PillarOptions,
-    "access": AccessOptions,
-    "events": EventOptions,
-    "reactor": ReactorOptions,
-    "schedule": ScheduleOptions,
-    "targets": TargetOptions,
-    "api": ApiOptions,
-    "output": OutputOptions,
-    "log": LogOptions,
-}
+SECTIONS = find_sections(MasterConfig)
 """The sections by their name in MasterConfig, in the order of the reference page."""

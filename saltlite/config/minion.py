@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.config.display import LogOptions, OutputOptions
-from saltlite.config.schema import OptionSource, option
+from saltlite.config.schema import OptionSource, find_sections, option
 from saltlite.core.dataclasses import dataclass, field
 
 MASTER_TYPES = ("str", "failover", "func", "disable", "distributed")
@@ -395,20 +395,5 @@ class MinionConfig:
     source: Mapping[str, OptionSource] = field(default_factory=dict)
 
 
-SECTIONS: Mapping[str, type[Any]] = {
-    "network": NetworkOptions,
-    "identity": IdentityOptions,
-    "paths": PathOptions,
-    "process": ProcessOptions,
-    "auth": AuthOptions,
-    "returns": ReturnOptions,
-    "grains": GrainOptions,
-    "files": FileOptions,
-    "pillar": PillarOptions,
-    "mine": MineOptions,
-    "beacons": BeaconOptions,
-    "modules": ModuleOptions,
-    "output": OutputOptions,
-    "log": MinionLogOptions,
-}
+SECTIONS = find_sections(MinionConfig)
 """The sections by their name in MinionConfig, in the order of the reference page."""

@@ -72,6 +72,15 @@ def option(
     return plain
 
 
+def find_sections(config: type[Any]) -> Mapping[str, type[Any]]:
+    """The sections of a configuration by their names, in order: its fields that are classes."""
+    found: dict[str, Any] = {}
+    for one in dataclasses.fields(config):
+        if dataclasses.is_dataclass(one.default_factory):
+            found[one.name] = one.default_factory
+    return found
+
+
 def options(section: type[Any]) -> Iterator[dataclasses.Field[Any]]:
     """The declared options of a section class, in order."""
     return iter(dataclasses.fields(section))

@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import DELIMITER, choose, copy_data, traverse
+from saltlite.core.factories import alias_function
 from saltlite.disk import hold_lock, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
@@ -91,15 +92,7 @@ def get(
     return traverse(ctx.grains, key, default, delimiter)
 
 
-def fetch(
-    ctx: MinionContext,
-    key: str,
-    default: object = "",
-    delimiter: str = DELIMITER,
-    ordered: bool = True,
-) -> Any:
-    """The same as ``grains.get``."""
-    return get(ctx, key, default, delimiter)
+fetch = alias_function(get, "fetch", "grains.get")
 
 
 def ls(ctx: MinionContext) -> list[str]:
