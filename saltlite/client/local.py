@@ -64,6 +64,9 @@ LISTENING_KEPT = 16
 
 POLL_S = 0.01
 
+NOT_KNOWN = frozenset({"AuthenticationError", "UserAuthenticationError"})
+"""How a master calls it that it does not know a local key."""
+
 NOT_RUNNING = "The salt master could not be contacted. Is master running?"
 TIMED_OUT = (
     "Salt request timed out. The master is not responding. You may need to run your command with "
@@ -326,7 +329,7 @@ class LocalClient:
             kwargs=options,
             extra={FOLLOW: True} if followed else {},
         )
-        answer = self.send(load.to_wire(), timeout_s=timeout_s)
+        answer = self._send_as_user(load.to_wire(), timeout_s)
         reply = PublishReply.from_wire(answer)
         # That nobody matches is no mistake in the target; any other reason is.
         is_told = reply.jid is None and not (reply.error or NO_MINIONS).startswith(NO_MINIONS)
@@ -362,6 +365,23 @@ class LocalClient:
             return None
         return local_key(Path(self.config.paths.cachedir))
 
+    def _send_as_user(self, load: Mapping[str, Any], timeout_s: float) -> Any:
+        """One clear command, once more if its local key was that of a master that has gone.
+
+        Each start of a master makes another key: the one that was read may be too old when it is
+        shown. Who is not known has done nothing, so nothing is done twice. Raises as :meth:`send`.
+        """
+        try:
+            return self.send(load, timeout_s=timeout_s)
+        except MasterRefused as error:
+            shown = load.get("key")
+            if not shown or error.name not in NOT_KNOWN:
+                raise
+            key = self._local_key({})
+            if key == shown:
+                raise
+        return self.send({**load, "key": key}, timeout_s=timeout_s)
+
     def send(self, load: Mapping[str, Any], *, timeout_s: float = PUBLISH_TIMEOUT_S) -> Any:
         """One clear command and its answer.
 
@@ -390,7 +410,7 @@ class LocalClient:
         shown = {**self._credentials, **load}
         has_login = "token" in shown or "eauth" in shown
         own = {} if has_login else {"user": sender(), "key": self._local_key(shown)}
-        return self.send({**own, **self._credentials, **load}, timeout_s=CALL_TIMEOUT_S)
+        return self._send_as_user({**own, **self._credentials, **load}, CALL_TIMEOUT_S)
 
     def run_on_master(self, load: Mapping[str, object]) -> tuple[str, Mapping[str, Any]]:
         """Have the master run a runner, and wait for it: its jid, and the data of its last event.

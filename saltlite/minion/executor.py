@@ -111,6 +111,7 @@ class Executor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = 0
         self._refused_said_s = float("-inf")
+        self._disk_works = True
         self._stopping = False
 
     # --- taking jobs -----------------------------------------------------------------------
@@ -148,7 +149,12 @@ class Executor:
         try:
             self._proc.write(running.job, 0, running.master)
         except StoreError as error:
-            log.warning("job %s is not noted on disk: %s", running.jid, error)
+            # Once while the disk fails: else it would be a line for each job.
+            level = logging.WARNING if self._disk_works else logging.DEBUG
+            log.log(level, "job %s and others are not noted on disk: %s", running.jid, error)
+            self._disk_works = False
+        else:
+            self._disk_works = True
 
     def _start_job(self, running: _Running) -> None:
         self._running[running.jid] = running

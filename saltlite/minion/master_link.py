@@ -168,6 +168,7 @@ class Link:
         self._keys_changed = asyncio.Event()
         self._serial = 0
         self._is_shut_out = False
+        self._keeps_returns = False
         # Bounded: without signed publications anybody in between could fill it.
         self._unopened: deque[bytes] = deque(maxlen=UNOPENED_LIMIT)
         self._dropped = 0
@@ -675,6 +676,11 @@ class Link:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(changed.wait(), wait_s)
 
+    def _tell_of_kept(self, words: str, jid: str, why: object) -> None:
+        """A warning for the first return that has to wait; of those after it nobody learns more."""
+        log.log(logging.INFO if self._keeps_returns else logging.WARNING, words, jid, why)
+        self._keeps_returns = True
+
     async def _send_return(self, name: str, outbox: Outbox, spool: Spool) -> bool:
         """Send one return; whether the master has it (or it is given up)."""
         parcel = spool.get(name)
@@ -689,7 +695,7 @@ class Link:
             reply = await self.request(parcel.load, timeout_s=timeout_s, tries=1, lane=MAIN)
         except (RequestTimeout, CryptoError) as error:
             if outbox.put_off(name, time.monotonic()) == 1:
-                log.warning("the return of job %s is kept for later: %s", name, error)
+                self._tell_of_kept("the return of job %s is kept for later: %s", name, error)
                 # It may have to outlive a power cut now. In a thread: a disk can take seconds.
                 await asyncio.to_thread(spool.flush, name)
             return False
@@ -698,8 +704,9 @@ class Link:
             reply = None
         if reply == KEEP_IT:
             if outbox.put_off(name, time.monotonic()) == 1:
-                log.warning("master %s cannot store the return of job %s now", self.name, name)
+                self._tell_of_kept("the return of job %s is not stored by %s now", name, self.name)
             return False
+        self._keeps_returns = False
         # A master of Salt answers None; what is refused once would be refused again.
         if reply is not None and reply is not True:
             log.warning("master %s refuses the return of job %s", self.name, name)

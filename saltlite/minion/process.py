@@ -273,7 +273,8 @@ def _note(proc: ProcDir, job: TakenJob, pid: int, master: str) -> None:
     try:
         proc.write(job, pid, master)
     except StoreError as error:
-        log.warning("job %s runs without a proc file: %s", job.jid, error)
+        # The minion has found the same when it took the job, and says so once.
+        log.info("job %s runs without a proc file: %s", job.jid, error)
 
 
 def _say(pipe: Pipe, message: dict[str, Any]) -> None:

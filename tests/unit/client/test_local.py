@@ -220,6 +220,32 @@ def test_a_refusal_is_an_error(client, master, reply, name, message):
     assert (caught.value.name, caught.value.message) == (name, message)
 
 
+def test_the_key_of_a_master_that_was_restarted_meanwhile_is_read_again(client, master):
+    """It was read, the master started anew and made another, and then it was shown."""
+    path = next(master.folder.glob(".*_key"))
+    refused = {"error": {"name": "AuthenticationError", "message": "Who is it?"}}
+    master.refuse = refused
+    sent = client.send
+
+    def restart_and_send(load, **how):
+        path.write_text("n" * 76)
+        if load["key"] == "n" * 76:
+            master.refuse = None
+        return sent(load, **how)
+
+    client.send = restart_and_send
+    assert client.cmd("web1", "test.ping") == {"web1": True}
+    assert [load["key"][0] for load in master.published] == ["k", "n"]
+
+
+def test_a_key_that_is_not_known_is_shown_once(client, master):
+    refused = {"error": {"name": "AuthenticationError", "message": "Who is it?"}}
+    master.refuse = refused
+    with pytest.raises(MasterRefused, match="Who is it"):
+        client.cmd("web1", "test.ping")
+    assert len(master.published) == 1
+
+
 def test_other_credentials_go_without_the_local_key(client, master):
     client.cmd("web1", "test.ping", eauth="pam", username="x", password="y")
     load = master.published[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -185,6 +186,34 @@ def play(tmp_path: Path) -> Callable[..., None]:
         asyncio.run(live())
 
     return run
+
+
+def test_a_disk_that_fails_is_told_once_and_again_after_it_has_worked(
+    play: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        folder = bench.setup.cachedir / "proc"
+
+        async def run_some() -> int:
+            caplog.clear()
+            for _ in range(3):
+                job = bench.job("test.ping")
+                bench.executor.take(TakenJob.of(job), "m:1")
+                await bench.until(lambda: not bench.executor.running())
+            return sum("not noted on disk" in one for one in caplog.messages)
+
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.write_text("no directory")
+        assert await run_some() == 1
+        assert await run_some() == 0
+        folder.unlink()
+        assert await run_some() == 0
+        shutil.rmtree(folder)
+        folder.write_text("no directory")
+        assert await run_some() == 1
+
+    caplog.set_level("WARNING")
+    play(scenario, spawner=lambda _setup: NoSpawner())
 
 
 def test_a_job_runs_and_its_return_is_in_the_spool(play: Callable[..., None]) -> None:

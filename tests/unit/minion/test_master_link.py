@@ -390,3 +390,29 @@ def test_a_return_is_kept_until_the_master_has_it(tmp_path: Path) -> None:
         await asyncio.gather(sending, return_exceptions=True)
 
     play(tmp_path, scenario)
+
+
+def test_of_returns_that_wait_the_first_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        spool = Spool(tmp_path / "outbox")
+        outbox = Outbox([two.link.name], lambda: 0.0)
+
+        async def send(jid: str, answer: object) -> int:
+            """How many warnings there are of it."""
+            two.master.replies["_return"] = lambda _load: answer
+            load: dict[str, Any] = {"cmd": "_return", "id": "m1", "jid": jid, "return": True}
+            spool.put(jid, Parcel(load, two.link.name, 0).pack())
+            outbox.add(jid, two.link.name, time.monotonic())
+            caplog.clear()
+            await two.link._send_return(jid, outbox, spool)
+            return sum(one.levelname == "WARNING" for one in caplog.records)
+
+        jids = [f"{JID[:-1]}{number}" for number in range(6)]
+        assert [await send(jid, "") for jid in jids[:3]] == [1, 0, 0]
+        assert await send(jids[3], None) == 0
+        assert [await send(jid, "") for jid in jids[4:]] == [1, 0]
+
+    play(tmp_path, scenario)
