@@ -7,11 +7,12 @@ client and the command line hand in what fulfils them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
+from saltlite.core.services import EventSink
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 
@@ -61,13 +62,6 @@ class Functions(Protocol):
 
     def reload(self) -> None:
         """Read changed modules again."""
-
-
-class EventSink(Protocol):
-    """Where events go: the minion's own bus, or the master's."""
-
-    def fire(self, tag: str, data: PlainMap) -> None:
-        """Put one event on the bus; ``_stamp`` is added."""
 
 
 class MasterLink(Protocol):
@@ -207,30 +201,3 @@ class BeaconContext:
     name: str
     now_s: Callable[[], float]
     kept: dict[str, Any] = field(default_factory=dict)
-
-
-class LocalCommands(Protocol):
-    """What runners need of LocalClient."""
-
-    def cmd(
-        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
-    ) -> PlainMap:
-        """Publish, wait, and give back ``{minion id: return}``."""
-
-    def cmd_cli(
-        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
-    ) -> Iterator[dict[str, Any]]:
-        """By minion id: ``ret``, ``retcode``, ``jid`` and ``out``; ``no_return`` if silent."""
-
-    def cmd_batch(
-        self, tgt: str | list[str], fun: str | list[str], arg: Iterable[Plain] = (), **kwargs: Any
-    ) -> Iterator[dict[str, Any]]:
-        """As ``cmd``, one by one, at most ``batch`` minions at work at a time."""
-
-    def subset_of(
-        self, tgt: str | list[str], fun: str | list[str], tgt_type: str, subset: int, **kwargs: Any
-    ) -> list[str]:
-        """At most ``subset`` of the targets, at random."""
-
-    def call_master(self, load: PlainMap) -> Plain:
-        """One clear command with the local user's key; raises MasterRefused, RequestTimeout."""

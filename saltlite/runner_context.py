@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from saltlite.config.master import MasterConfig
-from saltlite.context import EventSink, LocalCommands
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.services import EventSink, LocalCommands
 from saltlite.errors import FunctionError
 
 

@@ -37,11 +37,11 @@ from saltlite.api.results import (
 )
 from saltlite.client.collect import Collector, MinionReturn, Outcome, ReturnStore
 from saltlite.client.identity import process_user
+from saltlite.client.job_request import JobRequest
 from saltlite.client.local import (
     ASK_TIMEOUT_S,
     CALL_TIMEOUT_S,
     PUBLISH_TIMEOUT_S,
-    JobRequest,
     LateStore,
     LocalClient,
     find_request_address,

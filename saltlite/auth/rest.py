@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from saltlite.errors import FunctionError
 from saltlite.providers.login import AuthContext
-from saltlite.providers.web import WebReply, WebRequest, ask
+from saltlite.web.client import WebReply, WebRequest, ask
 
 TIMEOUT_S: Final = 5.0
 BODY_LIMIT_BYTES: Final = 1024 * 1024

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from saltlite.context import BeaconContext
 from saltlite.providers import pkg
+from saltlite.providers.pkg.protocol import NO_OPTIONS
 from saltlite.providers.watch import settings
 
 STAMPS: Final = "stamps"
@@ -34,10 +35,10 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
         return []
     ctx.kept[STAMPS] = stamps
     if config.get("refresh", False):
-        manager.refresh(pkg.NO_OPTIONS)
+        manager.refresh(NO_OPTIONS)
     names = [str(name) for name in config["pkgs"]]
     installed = manager.list_installed()
-    available = manager.available(names, pkg.NO_OPTIONS)
+    available = manager.available(names, NO_OPTIONS)
     known: dict[str, str] = ctx.kept.setdefault(KNOWN, {})
     found = []
     for name in names:

@@ -15,8 +15,7 @@ from saltlite.core.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from saltlite.client.batch import BatchOutcome
-    from saltlite.client.collect import Outcome, Step
-    from saltlite.client.local import JobRun
+    from saltlite.client.collect import JobRun, Outcome, Step
 
 QUIET_S = 1.0
 """A job that is done by then shows nothing but its output."""

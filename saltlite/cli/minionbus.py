@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from saltlite.config.minion import MinionConfig
-    from saltlite.context import EventSink
     from saltlite.core.plain import PlainMap
+    from saltlite.core.services import EventSink
     from saltlite.transport.bus import EventSubscriber
 
 log = logging.getLogger(__name__)

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def reaction_renderer(config: MasterConfig) -> ReactionRenderer:
-    """What renders on the master, for the life of this process."""
-    from saltlite.cli.runs import runner_context
-
-    # Never closed: what templates opened ends with the process.
-    context = runner_context(config, lambda line: log.info("%s", line))
-    return renderer_for(context.__enter__(), config)
-
-
 def renderer_for(ctx: RunnerContext, config: MasterConfig) -> ReactionRenderer:
     """What renders with the functions that a runner may reach."""
     from saltlite.masterside.context import master_pillar, reaction_context

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from saltlite.client.runner import Ran, RunnerClient
     from saltlite.config.master import MasterConfig
     from saltlite.engine_context import EngineContext
-    from saltlite.master.runs import RunOutcome, RunRequest
+    from saltlite.master.run_requests import RunOutcome, RunRequest
+    from saltlite.reactor.render import ReactionRenderer
     from saltlite.runner_context import Listener, ReactorAccess, RunnerContext
 
 log = logging.getLogger(__name__)
@@ -104,6 +105,15 @@ def _reactor_access(ctx: RunnerContext) -> ReactorAccess:
     return ReactorClient(ctx)
 
 
+def reaction_renderer(config: MasterConfig) -> ReactionRenderer:
+    """What renders on the master, for the life of this process."""
+    from saltlite.cli.reactions import renderer_for
+
+    # Never closed: what templates opened ends with the process.
+    context = runner_context(config, lambda line: log.info("%s", line))
+    return renderer_for(context.__enter__(), config)
+
+
 @contextmanager
 def engine_context(config: MasterConfig, name: str) -> Iterator[EngineContext]:
     """What an engine of the master may reach; what its runners print goes to the log."""
@@ -157,7 +167,7 @@ def execute(config: MasterConfig, request: RunRequest) -> RunOutcome:
 
     What it prints goes to the log.
     """
-    from saltlite.master.runs import RunOutcome
+    from saltlite.master.run_requests import RunOutcome
 
     with runner_context(
         config,

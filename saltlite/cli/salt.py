@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     from saltlite.cli.live import StatusLine
     from saltlite.cli.show import Screen
-    from saltlite.client.collect import Outcome, ReturnStore
-    from saltlite.client.local import JobRequest, JobRun, LocalClient
+    from saltlite.client.collect import JobRun, Outcome, ReturnStore
+    from saltlite.client.job_request import JobRequest
+    from saltlite.client.local import LocalClient
     from saltlite.config.master import MasterConfig
 
 EX_NOBODY = 2
@@ -224,7 +225,8 @@ class _Salt:
     # --- before anything is sent --------------------------------------------------------------
 
     def _make_request(self) -> JobRequest:
-        from saltlite.client.local import JobRequest, jid_as_text
+        from saltlite.client.job_request import JobRequest
+        from saltlite.client.local import jid_as_text
         from saltlite.loader.arguments import parse_arguments
 
         if not self.arguments:

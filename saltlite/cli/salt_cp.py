@@ -200,7 +200,7 @@ class _SaltCp:
     ) -> dict[str, Any] | None:
         """What the minions returned, ``None`` if nobody matches."""
         from saltlite.client.collect import MinionReturn
-        from saltlite.client.local import JobRequest
+        from saltlite.client.job_request import JobRequest
 
         options = {"delimiter": self.options.delimiter} if self.options.delimiter != ":" else {}
         request = JobRequest(

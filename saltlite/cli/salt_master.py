@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
     from saltlite.config.master import MasterConfig
     from saltlite.engine_context import EngineContext
-    from saltlite.master.runs import RunOutcome, RunRequest
+    from saltlite.master.run_requests import RunOutcome, RunRequest
     from saltlite.reactor.render import ReactionRenderer
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def _execute_run(config: MasterConfig, request: RunRequest) -> RunOutcome:
 
 def _make_renderer(config: MasterConfig) -> ReactionRenderer:
     """What renders the files of reactions, in a process of the master's that does nothing else."""
-    from saltlite.cli.reactions import reaction_renderer
+    from saltlite.cli.runs import reaction_renderer
 
     return reaction_renderer(config)
 

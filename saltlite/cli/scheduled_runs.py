@@ -13,7 +13,7 @@ from saltlite.core import tags
 
 if TYPE_CHECKING:
     from saltlite.client.runner import Ran
-    from saltlite.master.runs import RunRequest
+    from saltlite.master.run_requests import RunRequest
     from saltlite.runner_context import RunnerContext
 
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
-from saltlite.client.collect import Collector, MinionReturn, NotReturned, Outcome
-from saltlite.client.local import JobRequest, credentials_of
+from saltlite.client.collect import Collector, Events, JobRun, MinionReturn, NotReturned, Outcome
+from saltlite.client.job_request import JobRequest, credentials_of
 from saltlite.core import dataclasses
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.messages import PublishReply
 
-if TYPE_CHECKING:
-    from saltlite.client.local import LocalClient
+
+class BatchClient(Protocol):
+    """What a batch needs of LocalClient."""
+
+    def listen(self) -> Events:
+        """Hear the returns of jobs from now on."""
+
+    def publish(self, request: JobRequest) -> PublishReply | None:
+        """Publish a job."""
+
+    def start(self, request: JobRequest) -> JobRun | None:
+        """Publish a job and listen to it."""
+
+    def collector(
+        self, events: Events, timeout_s: float | None, credentials: Mapping[str, object]
+    ) -> Collector:
+        """What gathers the returns of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,7 @@ class Batch:
 
     def __init__(
         self,
-        client: LocalClient,
+        client: BatchClient,
         request: JobRequest,
         size: str,
         *,

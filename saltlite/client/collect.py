@@ -23,6 +23,7 @@ from saltlite.client.gather import (
     Tick,
 )
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.messages import PublishReply
 from saltlite.core.numbers import is_digits
 from saltlite.core.tags import JobTag, parse_job
 
@@ -382,3 +383,61 @@ def is_running(data: Mapping[str, object], jid: str) -> bool:
     """Whether an answer to ``find_job`` says that the job runs; nonsense says that it does not."""
     answer = data.get("return")
     return isinstance(answer, Mapping) and answer.get("jid") == jid
+
+
+class JobRun:
+    """A published job that is being listened to. Iterate over it, then close it."""
+
+    def __init__(self, reply: PublishReply, events: Events, collector: Collector) -> None:
+        self.jid = reply.jid or ""
+        self.minions = reply.minions
+        self.missing = reply.missing
+        self._events = events
+        self._collector = collector
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Returns as they come; at the end those who were given up."""
+        yield from self._collector.outcomes()
+
+    def step(self, wait_s: float) -> list[Outcome]:
+        """What comes within ``wait_s`` seconds."""
+        return self._collector.step(wait_s)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more will come."""
+        return self._collector.is_done
+
+    @property
+    def return_count(self) -> int:
+        """How many minions have returned."""
+        return len(self._collector.gather(self.jid).returned)
+
+    def give_up(self) -> list[Outcome]:
+        """Wait no longer: who has not returned has not heard of it."""
+        return self._collector.give_up(self.jid)
+
+    @property
+    def outstanding(self) -> frozenset[str]:
+        """The minions that are still waited for."""
+        return frozenset(self._collector.gather(self.jid).outstanding)
+
+    @property
+    def steps(self) -> Mapping[str, Step]:
+        """Where the minions of a state run are, as far as they say it."""
+        return self._collector.steps(self.jid)
+
+    @property
+    def who_answered(self) -> frozenset[str]:
+        """The minions that answered the question whether they still run it."""
+        return self._collector.who_answered(self.jid)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._events.close()
+
+    def __enter__(self) -> JobRun:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()

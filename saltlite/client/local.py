@@ -25,15 +25,15 @@ from saltlite.client.collect import (
     JOB_PREFIX,
     Collector,
     Events,
+    JobRun,
     MinionReturn,
     NotReturned,
     Outcome,
     ReturnStore,
-    Step,
 )
 from saltlite.client.hearers import BlockingHearers, Connections
 from saltlite.client.identity import local_key, sender
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.client.job_request import JobRequest, Target, credentials_of
 from saltlite.core.ids import valid_jid
 from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply, refusal
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
@@ -90,88 +90,7 @@ LOOK_UP = (
     "salt-run jobs.lookup_jid {jid}"
 )
 
-Target: TypeAlias = str | list[str]
 Returns: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRequest:
-    """What to publish. ``options`` go into the load's ``kwargs`` (docs/wire.md#clear-commands)."""
-
-    tgt: Target
-    fun: str | list[str]
-    arg: Sequence[Any] = ()
-    tgt_type: str = "glob"
-    ret: str = ""
-    jid: str = ""
-    timeout_s: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-_CREDENTIALS = ("token", "eauth", "username", "password")
-
-
-def credentials_of(options: Mapping[str, object]) -> dict[str, Any]:
-    """Of the options of a job, those that say who asks; none where it is the local key."""
-    return {name: options[name] for name in _CREDENTIALS if name in options}
-
-
-class JobRun:
-    """A published job that is being listened to. Iterate over it, then close it."""
-
-    def __init__(self, reply: PublishReply, events: Events, collector: Collector) -> None:
-        self.jid = reply.jid or ""
-        self.minions = reply.minions
-        self.missing = reply.missing
-        self._events = events
-        self._collector = collector
-
-    def __iter__(self) -> Iterator[Outcome]:
-        """Returns as they come; at the end those who were given up."""
-        yield from self._collector.outcomes()
-
-    def step(self, wait_s: float) -> list[Outcome]:
-        """What comes within ``wait_s`` seconds."""
-        return self._collector.step(wait_s)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing more will come."""
-        return self._collector.is_done
-
-    @property
-    def return_count(self) -> int:
-        """How many minions have returned."""
-        return len(self._collector.gather(self.jid).returned)
-
-    def give_up(self) -> list[Outcome]:
-        """Wait no longer: who has not returned has not heard of it."""
-        return self._collector.give_up(self.jid)
-
-    @property
-    def outstanding(self) -> frozenset[str]:
-        """The minions that are still waited for."""
-        return frozenset(self._collector.gather(self.jid).outstanding)
-
-    @property
-    def steps(self) -> Mapping[str, Step]:
-        """Where the minions of a state run are, as far as they say it."""
-        return self._collector.steps(self.jid)
-
-    @property
-    def who_answered(self) -> frozenset[str]:
-        """The minions that answered the question whether they still run it."""
-        return self._collector.who_answered(self.jid)
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._events.close()
-
-    def __enter__(self) -> JobRun:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
 
 
 class LocalClient:

@@ -17,7 +17,7 @@ from typing import Final
 from saltlite.core.jsontext import dump_json
 from saltlite.engine_context import EngineContext
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.web import WebBounds, WebError, WebRequest, ask, redact_url
+from saltlite.web.client import WebBounds, WebError, WebRequest, ask, redact_url
 
 log = logging.getLogger(__name__)
 

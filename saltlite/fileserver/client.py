@@ -378,7 +378,7 @@ class FileClient:
     def _cache_web(
         self, url: str, saltenv: str, source_hash: str | None, verify_ssl: bool, use_etag: bool
     ) -> str:
-        from saltlite.providers import web
+        from saltlite.web import client as web
 
         place = self._web_path(url, saltenv)
         if place is None:

@@ -36,7 +36,7 @@ def add_custom(config: MinionConfig, grains: dict[str, Any]) -> dict[str, Any]:
     """``grains`` with what users' files say on top."""
     if not catalogue.has_custom_code(config, "grains"):
         return grains
-    from saltlite.loader.dunders import Surroundings
+    from saltlite.loader.surroundings import Surroundings
 
     ctx = GrainContext(config, dict(grains))
     files = Surroundings(ctx).modules("grains")

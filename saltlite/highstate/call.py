@@ -18,7 +18,7 @@ from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import fill_slots
 from saltlite.highstate.state_return import StateReturn
 from saltlite.loader.catalogue import STATES
-from saltlite.loader.registry import Function
+from saltlite.loader.function import Function
 from saltlite.loader.signature import keywords, required
 from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
 
@@ -131,7 +131,7 @@ class StateFunctions:
 
     def names(self) -> list[str]:
         """All ``module.function`` names of states, sorted."""
-        from saltlite.loader.dunders import surroundings
+        from saltlite.loader.surroundings import surroundings
 
         own = {f"{module}.{name}" for module in STATES for name in functions(module)}
         return sorted(own | set(surroundings(self._ctx).modules("states").names()))
@@ -190,7 +190,7 @@ def _test_surroundings(
     """
     if not function.is_users:
         return nullcontext()
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     return surroundings(ctx).with_opts(test=test)
 

@@ -71,10 +71,11 @@ def _ask_source(name: str, ask: Callable[[], Any], minion_id: str) -> Mapping[st
 def _list_sources(
     ctx: MinionContext, option: Mapping[str, object], opts: Mapping[str, object]
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
+    from saltlite.loader.surroundings import surroundings
     from saltlite.loader.user import UserModules
 
     # What users wrote comes first, also where it has the name of one of ours.
-    users = UserModules(ctx, "tops")
+    users = UserModules(ctx, "tops", surroundings(ctx))
     named = sorted(str(name) for name in option)
     for name in named:
         source = users.source(name)

@@ -22,9 +22,10 @@ from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from saltlite.context import EventSink, JobTable, MasterLink, MinionContext
+from saltlite.context import JobTable, MasterLink, MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
+from saltlite.core.services import EventSink
 from saltlite.errors import SaltliteError
 from saltlite.fileserver.client import STATE_KEY
 from saltlite.process import die_with_parent, prepare_to_die_with_parent, signal_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltlite.context import LocalCommands
+from saltlite.core.services import LocalCommands
 
 NO_RETURN = "no_return"
 """The ``out`` of a minion that was given up."""

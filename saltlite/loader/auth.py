@@ -78,7 +78,7 @@ def load_module(config: MasterConfig, name: str, ctx: object) -> LoginModule:
 
 def _load_custom(config: MasterConfig, name: str) -> LoginModule:
     from saltlite.config.opts import flat_opts
-    from saltlite.loader.dunders import Surroundings
+    from saltlite.loader.surroundings import Surroundings
 
     functions = Surroundings(_AuthFiles(config)).modules(AUTH.name)
     auth, process_acl = functions.get(f"{name}.auth"), functions.get(f"{name}.process_acl")

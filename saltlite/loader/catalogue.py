@@ -27,18 +27,25 @@ class Kind:
     ``name`` is Salt's: users' files lie in the directory of that name below ``extension_modules``,
     and in one with an underscore before it below a file root. ``option`` names further directories.
     ``package`` has ours, below saltlite; without one there are only users'. ``context`` says what
-    functions of ours may take as their first parameter, ``ctx``; ``None`` for nothing.
+    functions of ours may take as their first parameter, ``ctx``; ``None`` for nothing. ``caller``
+    is the module below saltlite that calls them, where that is more than a call.
     """
 
-    __slots__ = ("_modules", "context", "name", "option", "package")
+    __slots__ = ("_modules", "caller", "context", "name", "option", "package")
 
     def __init__(
-        self, name: str, option: str, package: str | None = None, context: str | None = None
+        self,
+        name: str,
+        option: str,
+        package: str | None = None,
+        context: str | None = None,
+        caller: str = "",
     ) -> None:
         self.name = name
         self.option = option
         self.package = package
         self.context = context
+        self.caller = caller
         self._modules: dict[str, str] | None = None
 
     def __repr__(self) -> str:
@@ -63,6 +70,10 @@ class Kind:
         # a folder without a file of its own is what another version has left behind
         return None if module is None or module.__file__ is None else module
 
+    def load_caller(self) -> ModuleType:
+        """The module that calls functions of this kind as the engine does, imported now."""
+        return import_module(f"saltlite.{self.caller}")
+
 
 def _find_plugins(package: str) -> dict[str, str]:
     """The plug-ins in a package of ours; a word that is Python's own has an underscore after it."""
@@ -81,7 +92,7 @@ def _plugin_name(entry: os.DirEntry[str]) -> str:
 
 
 MODULES: Final = Kind("modules", "module_dirs", "modules", "MinionContext")
-STATES: Final = Kind("states", "states_dirs", "states", "MinionContext")
+STATES: Final = Kind("states", "states_dirs", "states", "MinionContext", "highstate.call")
 RETURNERS: Final = Kind("returners", "returner_dirs", "returners", "ReturnerContext")
 RUNNERS: Final = Kind("runners", "runner_dirs", "runners", "RunnerContext")
 WHEELS: Final = Kind("wheel", "wheel_dirs", "wheel", "RunnerContext")
@@ -96,6 +107,8 @@ TOPS: Final = Kind("tops", "top_dirs", "tops", "MinionContext")
 MATCHERS: Final = Kind("matchers", "matchers_dirs")
 EXECUTORS: Final = Kind("executors", "executors_dirs", "executors", "MinionContext")
 SDB: Final = Kind("sdb", "sdb_dirs", "sdb")
+PROVIDERS: Final = Kind("providers", "", "providers")
+"""No kind of users' own: they take over ``pkg`` or ``service`` by a module of that name."""
 
 KINDS: Final[Mapping[str, Kind]] = {
     kind.name: kind

@@ -30,7 +30,7 @@ def custom_text(
     config: MasterConfig | MinionConfig, name: str, data: Plain, options: OutputOptions
 ) -> str | None:
     """``data`` as the user's outputter ``name`` shows it; ``None`` if there is none that can."""
-    from saltlite.loader.dunders import Surroundings
+    from saltlite.loader.surroundings import Surroundings
 
     around = Surroundings(OutputContext(config))
     output = around.modules("output").get(f"{name}.output")

@@ -120,7 +120,7 @@ def run_engine(entry: EngineEntry, ctx: EngineContext, restarts: int) -> int:
 def _find_engine(name: str, ctx: EngineContext) -> Callable[..., Any]:
     """The function of an engine; one of users goes before ours."""
     if has_custom_code(ctx.config, ENGINES.name):
-        from saltlite.loader.dunders import surroundings
+        from saltlite.loader.surroundings import surroundings
 
         users = surroundings(ctx).modules(ENGINES.name)
         found: Callable[..., Any] | None = users.get(f"{name}.{START}")

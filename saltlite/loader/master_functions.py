@@ -16,7 +16,8 @@ from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import functions_of
 from saltlite.loader.catalogue import RUNNERS, WHEELS, Kind
-from saltlite.loader.registry import documentation, takes_context
+from saltlite.loader.function import documentation
+from saltlite.loader.registry import takes_context
 from saltlite.loader.signature import fits
 from saltlite.runner_context import RunnerContext
 
@@ -154,7 +155,7 @@ def wrong_arguments(
 
 
 def _user_modules(ctx: RunnerContext, kind: str) -> Any:
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     return surroundings(ctx).modules(kind)
 

@@ -43,7 +43,7 @@ def fits(
 
 def _ask_matcher(ctx: MinionContext, target: Target) -> bool | None:
     """What a custom matcher says, ``None`` without one."""
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     name = f"{target.tgt_type}{SUFFIX}"
     source = surroundings(ctx).modules(KIND).source(name)

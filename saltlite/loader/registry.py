@@ -14,12 +14,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import ModuleFunctions
-from saltlite.core.dataclasses import dataclass
-from saltlite.core.docstrings import clean_docstring
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import catalogue
 from saltlite.loader.builtin import NAMED_OTHERWISE, functions_of, public_name
-from saltlite.loader.catalogue import MODULES
+from saltlite.loader.catalogue import MODULES, PROVIDERS
+from saltlite.loader.function import Function
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -27,24 +26,6 @@ if TYPE_CHECKING:
 
 CONTEXT = "ctx"
 """The name of a first parameter that the registry fills in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function that is ready to be called.
-
-    ``text`` is its docstring as it was written, ``outputter`` ``None`` for the default one.
-    """
-
-    name: str
-    call: Callable[..., Any]
-    text: str | None
-    outputter: str | None
-
-    @property
-    def doc(self) -> str | None:
-        """The docstring as Salt's tools show it."""
-        return self.text if is_user_function(self.call) else documentation(self.text)
 
 
 def with_functions(ctx: MinionContext) -> MinionContext:
@@ -161,7 +142,7 @@ class Registry:
         """Forget what was found, so that changed files are read again."""
         self._sources.clear()
         if self._user is not None:
-            from saltlite.loader.dunders import surroundings
+            from saltlite.loader.surroundings import surroundings
 
             surroundings(self._ctx).forget()
         self._user, self._user_known = None, False
@@ -210,7 +191,7 @@ class Registry:
         """The modules that users wrote, ``None`` if there are none: nothing is imported then."""
         if not self._user_known:
             if catalogue.has_custom_code(self._ctx.config, "modules"):
-                from saltlite.loader.dunders import surroundings
+                from saltlite.loader.surroundings import surroundings
 
                 self._user = surroundings(self._ctx).modules("modules")
             self._user_known = True
@@ -218,13 +199,9 @@ class Registry:
 
 
 def _backend_of(module: str, ctx: MinionContext) -> str:
-    if module == "pkg":
-        from saltlite.providers.pkg import provider_name
-
-        return provider_name(ctx)
-    from saltlite.providers.service import salt_file
-
-    return salt_file(ctx)
+    """Salt's name of the back end that serves a module here, which its kind of providers knows."""
+    kind: Any = PROVIDERS.load(module)
+    return "" if kind is None else str(kind.salt_file(ctx))
 
 
 def _join_sources(first: ModuleFunctions, second: ModuleFunctions) -> ModuleFunctions:
@@ -236,11 +213,6 @@ def _join_sources(first: ModuleFunctions, second: ModuleFunctions) -> ModuleFunc
         functions={**second.functions, **first.functions},
         outputters={**second.outputters, **first.outputters},
     )
-
-
-def is_user_function(function: Callable[..., Any]) -> bool:
-    """Whether a function comes from a user's file."""
-    return (getattr(function, "__module__", None) or "").startswith("salt.loaded.")
 
 
 def builtin_source(name: str, module: ModuleType) -> ModuleFunctions:
@@ -260,25 +232,16 @@ def takes_context(function: Callable[..., Any]) -> bool:
     return code is not None and code.co_argcount > 0 and code.co_varnames[0] == CONTEXT
 
 
-def documentation(text: str | None) -> str | None:
-    """A docstring as Salt's tools show it: a line feed, the text indented by four, a line feed."""
-    if not text:
-        return None
-    lines = clean_docstring(text).splitlines()
-    body = "\n".join(f"    {line}" if line else "" for line in lines)
-    return f"\n{body}\n    "
-
-
 def argspec(function: Callable[..., Any]) -> dict[str, Any]:
     """How a function is called, in the words of ``sys.argspec``: absent is ``None``."""
     import inspect  # which takes longer to load than most functions take
 
     parameters = inspect.signature(function).parameters.values()
-    provider_name = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    positional = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     kinds = {each.kind for each in parameters}
-    defaults = [each.default for each in provider_name if each.default is not each.empty]
+    defaults = [each.default for each in positional if each.default is not each.empty]
     return {
-        "args": [each.name for each in provider_name] or None,
+        "args": [each.name for each in positional] or None,
         "defaults": defaults or None,
         "varargs": True if inspect.Parameter.VAR_POSITIONAL in kinds else None,
         "kwargs": True if inspect.Parameter.VAR_KEYWORD in kinds else None,

@@ -100,7 +100,7 @@ def _of_users(name: str, ctx: Loads) -> Mapping[str, Callable[..., Any]]:
     """The functions of a user's returner; none if there is none of that name."""
     if not catalogue.has_custom_code(ctx.config, "returners"):
         return {}
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     source = surroundings(ctx).modules("returners").source(name)
     return {} if source is None else source.functions

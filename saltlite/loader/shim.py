@@ -1,10 +1,10 @@
 """``import salt.…`` in users' files: answered by us, for what they import most.
 
 From the first user's file on, the import system asks :class:`_Finder` for ``salt`` and all below
-it. What the table names is one of our own modules, in :mod:`saltlite.loader.answers`; a package
-above one is empty; anything else is an ImportError that says what is missing. That holds also where
-a real Salt is installed beside us: its exceptions and its loader know nothing of ours, and half an
-answer is harder to find than none. Only a process that has imported a real ``salt`` keeps it.
+it. ``salt.utils.files`` is ``saltlite/compat/salt/utils/files.py``, and so on for all that is
+there; anything else is an ImportError that says what is missing. That holds also where a real Salt
+is installed beside us: its exceptions and its loader know nothing of ours, and half an answer is
+harder to find than none. Only a process that has imported a real ``salt`` keeps it.
 """
 
 from __future__ import annotations
@@ -12,27 +12,64 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
-import types
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Final
 
-from saltlite.loader.answers import ANSWERS, STANDARD
-from saltlite.version import __version__
+from saltlite.loader.catalogue import ROOT as SALTLITE
 
 ROOT: Final = "salt"
-HOME: Final = "saltlite.loader.answers"
+HOME: Final = "saltlite.compat"
 LOADED: Final = "salt.loaded"
 
-_PLACES: Final = {**{name: f"{HOME}.{place}" for name, place in ANSWERS.items()}, **STANDARD}
-"""Each answer and the module that gives it."""
+MOVES: Final = "salt.ext.six.moves"
+STANDARD: Final[Mapping[str, str]] = {
+    f"{MOVES}.{name}": place
+    for name, place in (
+        ("builtins", "builtins"),
+        ("configparser", "configparser"),
+        ("http_client", "http.client"),
+        ("queue", "queue"),
+        ("urllib", "urllib"),
+        ("urllib.error", "urllib.error"),
+        ("urllib.parse", "urllib.parse"),
+        ("urllib.request", "urllib.request"),
+    )
+}
+"""Names of six that stand for modules of Python."""
 
-PACKAGES: Final = frozenset(
-    ".".join(parts[:depth])
-    for parts in (name.split(".") for name in _PLACES)
-    for depth in range(1, len(parts))
-)
-"""The names above an answer: ``salt``, ``salt.utils`` …"""
+
+def load(name: str) -> ModuleType:
+    """Our own module with Salt's name ``name``, imported as plug-ins are: by name, when needed."""
+    return importlib.import_module(STANDARD.get(name) or f"{HOME}.{name}")
+
+
+def import_below(package: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of one of Salt's packages: what is below is imported when looked at.
+
+    Many a file says ``import salt.utils`` and goes on with ``salt.utils.files``, which real Salt
+    has imported by then.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            return importlib.import_module(f"{package}.{name}")
+        except ImportError as error:
+            raise AttributeError(str(error)) from None
+
+    return __getattr__
+
+
+def _find_place(name: str) -> str:
+    """The folder or file that answers for a name, ``""`` for none."""
+    place = os.path.join(SALTLITE, "compat", *name.split("."))
+    if os.path.isdir(place):
+        return place
+    return f"{place}.py" if os.path.isfile(f"{place}.py") else ""
 
 
 def install() -> None:
@@ -52,39 +89,18 @@ def uninstall() -> None:
         del sys.modules[name]
 
 
-class _Package(types.ModuleType):
-    """A package of answers: what is below it is imported when somebody looks.
-
-    Many a file says ``import salt.utils`` and goes on with ``salt.utils.files``, which real Salt
-    has imported by then.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        try:
-            return importlib.import_module(f"{self.__name__}.{name}")
-        except ImportError as error:
-            raise AttributeError(str(error)) from None
-
-
 class _Answer(importlib.abc.Loader):
     """Gives one of our modules under Salt's name of it."""
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Our module, which keeps its own name and spec."""
-        if spec.name not in _PLACES:
-            return _Package(spec.name)
-        found = importlib.import_module(_PLACES[spec.name])
+        found = load(spec.name)
         self._spec = found.__spec__
         return found
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to execute."""
-        if isinstance(module, _Package):
-            vars(module)["__version__"] = __version__
-        else:
-            module.__spec__ = self._spec
+        module.__spec__ = self._spec
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -94,7 +110,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self,
         fullname: str,
         path: Sequence[str] | None,
-        target: types.ModuleType | None = None,
+        target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec of an answer; ``None`` for what is no part of Salt.
 
@@ -103,13 +119,15 @@ class _Finder(importlib.abc.MetaPathFinder):
         """
         if fullname.partition(".")[0] != ROOT or fullname.startswith(f"{LOADED}."):
             return None
-        package = fullname in PACKAGES
-        if package or fullname in _PLACES:
-            return importlib.machinery.ModuleSpec(fullname, _Answer(), is_package=package)
-        raise ImportError(
-            f"saltlite has no {fullname} (docs/modules.md lists what it has of salt.*)",
-            name=fullname,
-        )
+        place = STANDARD.get(fullname) or _find_place(fullname)
+        if not place:
+            raise ImportError(
+                f"saltlite has no {fullname} (docs/modules.md lists what it has of salt.*)",
+                name=fullname,
+            )
+        # Of six.moves, which is a file, too: other names below it are modules of Python.
+        is_package = not place.endswith(".py") or fullname == MOVES
+        return importlib.machinery.ModuleSpec(fullname, _Answer(), is_package=is_package)
 
 
 _FINDER: Final = _Finder()

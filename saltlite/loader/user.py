@@ -24,8 +24,9 @@ import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from saltlite.context import ModuleFunctions
 from saltlite.core.dataclasses import dataclass, field
@@ -34,8 +35,8 @@ from saltlite.disk import check_origin
 from saltlite.errors import FunctionUnavailable
 from saltlite.loader import shim
 from saltlite.loader.catalogue import directories, sync_dir
-from saltlite.loader.dunders import Loads, Surroundings, surroundings
-from saltlite.loader.registry import Function
+from saltlite.loader.dunders import Loads
+from saltlite.loader.function import Function
 
 log = logging.getLogger(__name__)
 
@@ -70,13 +71,26 @@ class _File:
     outputters: Mapping[str, str] = field(default_factory=dict)
 
 
+class FileGlobals(Protocol):
+    """What the files of a context find in their globals; see ``Surroundings``."""
+
+    def enter(self) -> AbstractContextManager[None]:
+        """While a file is loaded or runs."""
+
+    def dunders(self, kind: str) -> dict[str, Any]:
+        """``__salt__`` and its kin, for files of a kind."""
+
+    def opts_for(self, own: Mapping[str, object]) -> dict[str, Any]:
+        """The ``__opts__`` of one file, whose own entries are ``own``."""
+
+
 class UserModules:
     """The custom code of one kind that one context can reach."""
 
-    def __init__(self, ctx: Loads, kind: str, around: Surroundings | None = None) -> None:
+    def __init__(self, ctx: Loads, kind: str, around: FileGlobals) -> None:
         self._ctx = ctx
         self.kind = kind
-        self._around = around or surroundings(ctx)
+        self._around = around
         self._index: dict[str, _File] | None = None
 
     def names(self) -> list[str]:
@@ -411,9 +425,7 @@ def _with_its_needs(function: FunctionType, module: ModuleType) -> FunctionType 
     """The function; what stands in for it, or ``None``, if something that it needs is missing."""
     if not hasattr(function, "__salt_depends__"):
         return function
-    from saltlite.loader.answers.decorators import unmet
-
-    need = unmet(function, vars(module))
+    need = shim.load("salt.utils.decorators").unmet(function, vars(module))
     if need is None:
         return function
     return need.fallback if isinstance(need.fallback, FunctionType) else None

@@ -35,7 +35,8 @@ from saltlite.master.pillarcache import PillarCache
 from saltlite.master.rates import SLOW_TARGETS_S, Rates, TimeBudgets
 from saltlite.master.refusals import LINES_PER_S, Refusals
 from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
-from saltlite.master.runs import RunQueue, RunRequest
+from saltlite.master.run_queue import RunQueue
+from saltlite.master.run_requests import RunRequest
 from saltlite.master.sessions import Sessions
 from saltlite.master.shared import (
     Counter,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from saltlite.config.master import MasterConfig
 from saltlite.fileserver.server import file_server
-from saltlite.master.runs import RunOutcome, RunRequest
+from saltlite.master.run_requests import RunOutcome, RunRequest
 
 HASH_HERE_BYTES: Final = 32 * 1024 * 1024
 """What a worker hashes itself: a tenth of a second."""

@@ -33,7 +33,9 @@ from saltlite.master.context import Shared, make_context
 from saltlite.master.publisher import PublishQueue
 from saltlite.master.refusals import printable
 from saltlite.master.renderprocess import Answer, RendererGone, RenderProcess
-from saltlite.master.runs import RunLimits, RunQueue, RunRequest
+from saltlite.master.run_queue import RunQueue
+from saltlite.master.run_requests import RunRequest
+from saltlite.master.runs import RunLimits
 from saltlite.reactor.guard import PAUSE_S, RUNS_PER_S, LoopGuard
 from saltlite.reactor.reactions import LOCAL, Reaction, compile_reactions
 from saltlite.reactor.render import ReactionRenderer

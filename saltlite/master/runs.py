@@ -30,19 +30,18 @@ from saltlite import process
 from saltlite.channel.master import seal_reply
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
-from saltlite.core.dataclasses import asdict, dataclass, field
-from saltlite.errors import StoreError, WireError
+from saltlite.core.dataclasses import dataclass
+from saltlite.errors import WireError
 from saltlite.master.child import BEAT_S, Life
 from saltlite.master.deferred_replies import push_reply
 from saltlite.master.handover import (
     FULL,
     HAND_OVER_S,
     TAKEN,
-    ConnectionEnded,
-    hand_over,
     listen,
     receive,
 )
+from saltlite.master.run_requests import FILE_HASH, RunOutcome, RunRequest
 from saltlite.transport.bus import stamp
 from saltlite.transport.codec import pack
 
@@ -57,45 +56,8 @@ STOP_S: Final = 3.0
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that RunServer has a handler for, and its children have not."""
 
-FILE_HASH: Final = "file_hash"
-"""The kind of a request for the hash of a large file."""
-
 HASHES_AT_ONCE: Final = 2
 """More would only keep the disk from each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """One function to run.
-
-    ``kind`` is ``runner``, ``wheel`` or ``file_hash``; ``user`` is who was authenticated.
-    ``ticket`` is empty where nobody waits; ``minion`` and ``nonce`` say to whom the reply is
-    sealed, else it goes out in the clear.
-    """
-
-    kind: str
-    fun: str
-    jid: str
-    user: str
-    arg: list[Any] = field(default_factory=list)
-    kwarg: dict[str, Any] = field(default_factory=dict)
-    ticket: bytes = b""
-    minion: str = ""
-    nonce: str = ""
-    by_signature: bool = False
-    """Whether ``kwarg`` is to be laid out as the function's signature says."""
-    schedule: dict[str, Any] = field(default_factory=dict)
-    """Of a run that the master's schedule began: the job's ``name``, ``metadata``, returners."""
-    pillar_patterns: bool = True
-    """Whether targets may compare pillar with patterns; not for who may not read all pillars."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """What came of it: the value, or a text that says why there is none."""
-
-    value: Any
-    success: bool
 
 
 Execute = Callable[[MasterConfig, RunRequest], RunOutcome]
@@ -110,26 +72,6 @@ class RunSource(Protocol):
 
     def wait_s(self) -> float:
         """Seconds until it wants to be asked again."""
-
-
-class RunQueue:
-    """A worker's way to RunServer."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def start(self, request: RunRequest) -> None:
-        """Hand a request over; it runs, or will soon.
-
-        Raises:
-            StoreError: there are too many already, or RunServer is away.
-        """
-        try:
-            taken = hand_over(self._path, asdict(request))
-        except (OSError, ConnectionEnded) as error:
-            raise StoreError(f"nothing can be run now: {error}") from error
-        if not taken:
-            raise StoreError("too many runners are at work; try again later")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from saltlite.config.master import MasterConfig
 from saltlite.core.ids import valid_function
 from saltlite.core.planner import Planner
 from saltlite.core.schedule import stamp_metadata
-from saltlite.master.runs import RunRequest
+from saltlite.master.run_requests import RunRequest
 
 log = logging.getLogger(__name__)
 

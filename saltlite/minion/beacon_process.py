@@ -97,7 +97,7 @@ def _users_code(name: str, ctx: MinionContext) -> Code | None:
     """A user's module, which is called as Salt does: with a list, and the name at its end."""
     if not catalogue.has_custom_code(ctx.config, BEACONS.name):
         return None
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     source = surroundings(ctx).modules(BEACONS.name).source(name)
     run = source.functions.get("beacon") if source is not None else None
@@ -114,7 +114,7 @@ def _users_code(name: str, ctx: MinionContext) -> Code | None:
 
 def _forget_users_code(ctx: MinionContext) -> None:
     if catalogue.has_custom_code(ctx.config, BEACONS.name):
-        from saltlite.loader.dunders import surroundings
+        from saltlite.loader.surroundings import surroundings
 
         surroundings(ctx).forget()
 
@@ -129,7 +129,7 @@ def names_of(ctx: MinionContext) -> list[str]:
     """The names of all beacons there are, sorted."""
     found = set(BEACONS)
     if catalogue.has_custom_code(ctx.config, BEACONS.name):
-        from saltlite.loader.dunders import surroundings
+        from saltlite.loader.surroundings import surroundings
 
         # Loads every file: what a module calls itself is known only then.
         found |= set(surroundings(ctx).modules(BEACONS.name).modules())

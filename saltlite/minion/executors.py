@@ -73,6 +73,7 @@ def _call_executor(
 def _of_users(name: str, ctx: MinionContext) -> Callable[..., Any] | None:
     if not has_custom_code(ctx.config, "executors"):
         return None
+    from saltlite.loader.surroundings import surroundings
     from saltlite.loader.user import UserModules
 
-    return UserModules(ctx, "executors").get(f"{name}.execute")
+    return UserModules(ctx, "executors", surroundings(ctx)).get(f"{name}.execute")

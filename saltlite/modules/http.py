@@ -37,7 +37,7 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
         salt '*' http.query http://somelink.com/ method=POST params='{key1: val1}'
         salt '*' http.query http://somelink.com/ method=POST data='<xml>somecontent</xml>'
     """
-    from saltlite.providers import web
+    from saltlite.web import client as web
 
     options = own_keywords(kwargs)
     test = options.get("test", ctx.config.files.test)
@@ -85,7 +85,7 @@ def _check_address(url: str) -> None:
 
 
 def _send_request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
-    from saltlite.providers import web
+    from saltlite.web import client as web
 
     method = str(options.get("method") or "GET").upper()
     headers = _build_headers(ctx, options)
@@ -117,7 +117,7 @@ def _with_query(url: str, params: Any) -> str:
 
 
 def _read_credentials(options: Mapping[str, object]) -> Any:
-    from saltlite.providers.web import Credentials
+    from saltlite.web.client import Credentials
 
     auth = options.get("auth")
     if isinstance(auth, (list, tuple)) and len(auth) == 2:

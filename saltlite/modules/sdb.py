@@ -115,7 +115,7 @@ def _find_driver(
 def _load_driver(ctx: MinionContext, name: str) -> Driver:
     """The functions of a driver, a user's before one of ours; none if there is no such driver."""
     if has_custom_code(ctx.config, SDB.name):
-        from saltlite.loader.dunders import surroundings
+        from saltlite.loader.surroundings import surroundings
 
         source = surroundings(ctx).modules(SDB.name).source(name)
         if source is not None:

@@ -11,8 +11,9 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.loader import catalogue
 from saltlite.loader.catalogue import RETURNERS, RUNNERS, STATES, Kind
+from saltlite.loader.function import documentation, is_user_function
 from saltlite.loader.registry import argspec as spec_of
-from saltlite.loader.registry import builtin_source, documentation, is_user_function
+from saltlite.loader.registry import builtin_source
 
 # --- execution modules ---------------------------------------------------------------------------
 
@@ -279,7 +280,7 @@ def _strip_context(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _load_users(ctx: MinionContext, kind: str) -> Any:
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     return surroundings(ctx).modules(kind)
 

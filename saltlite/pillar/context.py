@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from saltlite.config.minion import MinionConfig
-from saltlite.context import EventSink, MinionContext, NoEvents
+from saltlite.context import MinionContext, NoEvents
 from saltlite.core import dataclasses
 from saltlite.core.plain import PlainMap
+from saltlite.core.services import EventSink
 from saltlite.host import Host
 from saltlite.pillar.request import NO_OVERRIDE
 

@@ -113,7 +113,7 @@ def _of_user(ctx: MinionContext, name: str, pillar: Mapping[str, object]) -> Cal
 
 
 def _user_modules(ctx: MinionContext) -> UserModules:
-    from saltlite.loader.dunders import Surroundings
+    from saltlite.loader.surroundings import Surroundings
 
     found: UserModules | None = ctx.state.get(_USER)
     if found is None:

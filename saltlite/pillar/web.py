@@ -35,7 +35,7 @@ def source_with(renderer: str) -> Callable[..., Mapping[str, Any]]:
         namespace: str | None = None,
     ) -> Mapping[str, Any]:
         """Ask the server and read its answer; raises ExternalFailed."""
-        from saltlite.providers.web import Credentials, WebBounds, WebRequest, ask
+        from saltlite.web.client import Credentials, WebBounds, WebRequest, ask
 
         credentials = Credentials(username, password or "") if username else None
         bounds = WebBounds.of(ctx.config)

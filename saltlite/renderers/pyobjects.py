@@ -236,7 +236,7 @@ def _make_include(states: States) -> Callable[..., None]:
 
 def _list_modules(ctx: MinionContext) -> Iterator[str]:
     from saltlite.loader.catalogue import STATES
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     yield from STATES
     yield from surroundings(ctx).modules("states").modules()

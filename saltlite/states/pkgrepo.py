@@ -13,9 +13,10 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
-from saltlite.providers.pkg import Configuring, ini_repos, provider
+from saltlite.providers.pkg import ini_repos, provider
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.options import SourceOptions
+from saltlite.providers.pkg.protocol import Configuring
 from saltlite.providers.pkg.shortcuts import UBUNTU, is_short, shortcut
 
 _MIND = (

@@ -10,6 +10,7 @@ compiled once; whether a file has changed is seen by its text. Runs of states ke
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import logging
 import posixpath
@@ -79,7 +80,19 @@ def render_text(template: Template, ctx: MinionContext) -> str:
 def _kind_of_environment(ctx: MinionContext) -> type[SaltEnvironment]:
     if QUOTE_ALL not in ctx.state:
         return SaltEnvironment
-    from saltlite.templates.quoting import QuotingEnvironment
+    return _quoting_kind()
+
+
+@functools.cache
+def _quoting_kind() -> type[SaltEnvironment]:
+    from saltlite.templates.quoting import Quoting
+
+    class QuotingEnvironment(Quoting, SaltEnvironment):
+        """Salt's Jinja, with quotes around what is printed."""
+
+        def __init__(self, options: dict[str, Any]) -> None:
+            super().__init__(options)
+            self.quote_all()
 
     return QuotingEnvironment
 

@@ -123,7 +123,7 @@ def _of_user(name: str, ctx: MinionContext) -> Renderer | None:
     """A renderer from ``_renderers`` or ``render_dirs``, which comes before a built-in one."""
     if not ctx.state.get(_OWN, True) or not _has_own(ctx):
         return None
-    from saltlite.loader.dunders import surroundings
+    from saltlite.loader.surroundings import surroundings
 
     module = surroundings(ctx).modules("renderers").source(name)
     function = module.functions.get("render") if module is not None else None

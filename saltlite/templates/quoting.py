@@ -15,7 +15,6 @@ from typing import Any, Final
 import jinja2
 
 from saltlite.core.lazyregex import regex
-from saltlite.templates.jinja import SaltEnvironment
 
 QUOTING_FILTERS: Final = frozenset(
     ("json", "tojson", "yaml", "yaml_dquote", "yaml_encode", "yaml_squote")
@@ -31,11 +30,11 @@ class Verbatim(str):
     __slots__ = ()
 
 
-class QuotingEnvironment(SaltEnvironment):
-    """Salt's Jinja, with quotes around what is printed."""
+class Quoting(jinja2.Environment):
+    """Quotes around what is printed, for an environment that has this as its first parent."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
+    def quote_all(self) -> None:
+        """Begin with it, once all filters are there."""
         self.finalize = quote
         for name in QUOTING_FILTERS & self.filters.keys():
             self.filters[name] = _verbatim_filter(self.filters[name])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from programs import need
+from salt_names import answered_names
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
 from saltlite.host import Host
 from saltlite.loader import shim
-from saltlite.loader.answers import ANSWERS
 from saltlite.loader.catalogue import KINDS
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import run_job
@@ -24,7 +24,7 @@ PAGE = (Path(__file__).parents[2] / "docs/modules.md").read_text()
 
 def test_every_answer_is_listed_and_no_other() -> None:
     listed = PAGE.partition("These answer, with our own code")[2].partition("Exceptions raised")[0]
-    assert set(re.findall(r"`(salt\.[a-z_.]+)`", listed)) == set(ANSWERS)
+    assert set(re.findall(r"`(salt\.[a-z_.]+)`", listed)) == answered_names()
 
 
 @pytest.mark.parametrize("kind", ["states", "grains", "renderers", "returners", "utils", "runners"])

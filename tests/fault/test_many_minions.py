@@ -15,7 +15,8 @@ import pytest
 from fleet import Fleet, cpu_s, fleet, usage
 
 from cluster import Cluster, eventually
-from saltlite.client.local import JobRequest, LocalClient
+from saltlite.client.job_request import JobRequest
+from saltlite.client.local import LocalClient
 from saltlite.config.load import load_master
 
 pytestmark = pytest.mark.alone

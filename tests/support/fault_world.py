@@ -29,7 +29,8 @@ from net import Proxy
 from repository import ROOT
 
 from cluster import OURS, SALT_3006, Cluster, Daemon, bin_dir, eventually, is_installed
-from saltlite.client.local import JobRequest, LocalClient
+from saltlite.client.job_request import JobRequest
+from saltlite.client.local import LocalClient
 from saltlite.config.load import load_master
 from saltlite.errors import SaltliteError
 from saltlite.master.jobcache import JobQuery, SqliteJobStore

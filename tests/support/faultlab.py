@@ -21,7 +21,8 @@ from typing import Any
 import psutil
 
 from cluster import OURS, Cluster, Daemon, bin_dir, eventually
-from saltlite.client.local import JobRequest, LocalClient
+from saltlite.client.job_request import JobRequest
+from saltlite.client.local import LocalClient
 from saltlite.config.load import load_master
 from saltlite.errors import MasterRefused, RequestTimeout
 from saltlite.master.jobcache import JobQuery, SqliteJobStore

@@ -37,7 +37,7 @@ from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD
 from saltlite.master.refusals import printable
-from saltlite.master.runs import RunRequest
+from saltlite.master.run_requests import RunRequest
 
 log = logging.getLogger(__name__)
 

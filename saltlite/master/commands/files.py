@@ -22,7 +22,7 @@ from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 from saltlite.master.filehash import ALONE, WITH_STATUS
 from saltlite.master.pushed_files import PushRefused, store_piece
-from saltlite.master.runs import FILE_HASH, RunRequest
+from saltlite.master.run_requests import FILE_HASH, RunRequest
 
 DEFAULT_ENV = "base"
 MEGABYTE = 1024 * 1024

@@ -21,7 +21,7 @@ from saltlite.master.commands.publish import ASKED_BY, send_job
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 from saltlite.master.publishrights import Publisher, Refused, decide, list_granted_fields
-from saltlite.master.runs import RunRequest
+from saltlite.master.run_requests import RunRequest
 
 
 def minion_pub(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:

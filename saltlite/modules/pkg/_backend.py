@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable
-from saltlite.providers.pkg import Comparing, Packages, provider
 from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg import provider
+from saltlite.providers.pkg.protocol import Comparing, Packages
 
 _Feature = TypeVar("_Feature")
 

@@ -10,10 +10,11 @@ from saltlite.core.factories import alias_function
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable
 from saltlite.modules.pkg._backend import able, one_or_all, order
-from saltlite.providers.pkg import NO_OPTIONS, Comparing, Describing, Packages, provider
 from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.names import join_versions, truth
 from saltlite.providers.pkg.options import PackageOptions
+from saltlite.providers.pkg.protocol import NO_OPTIONS, Comparing, Describing, Packages
 
 
 def list_pkgs(

@@ -18,19 +18,11 @@ from saltlite.modules.pkg._backend import (
     trouble,
     unless_failed,
 )
-from saltlite.providers.pkg import (
-    Change,
-    Holding,
-    PackageRequest,
-    Packages,
-    features,
-    package_files,
-    patches,
-    provider,
-)
+from saltlite.providers.pkg import features, package_files, patches, provider
 from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import join_versions, truth
 from saltlite.providers.pkg.options import PackageOptions
+from saltlite.providers.pkg.protocol import Change, Holding, PackageRequest, Packages
 
 
 def install(

@@ -6,7 +6,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules.pkg._backend import able, apt_alone, one_or_all
-from saltlite.providers.pkg import Describing
+from saltlite.providers.pkg.protocol import Describing
 
 
 def file_list(ctx: MinionContext, *args: str, **kwargs: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, cast
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file, refuse_root
-from saltlite.providers.pkg import Holding, provider
 from saltlite.providers.pkg import names as asked
+from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.protocol import Holding
 
 
 def _choose_packages(name: object, pkgs: object, sources: object) -> list[str]:

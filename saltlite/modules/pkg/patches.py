@@ -6,8 +6,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules.pkg._backend import refuse_root
-from saltlite.providers.pkg import NO_OPTIONS, patches, provider
+from saltlite.providers.pkg import patches, provider
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.protocol import NO_OPTIONS
 
 
 def list_patches(

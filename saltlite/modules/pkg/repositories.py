@@ -9,9 +9,10 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.pkg._backend import able, apt_alone, local_file
-from saltlite.providers.pkg import NO_OPTIONS, Configuring, Repositories, provider
+from saltlite.providers.pkg import provider
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.options import SourceOptions
+from saltlite.providers.pkg.protocol import NO_OPTIONS, Configuring, Repositories
 from saltlite.providers.pkg.shortcuts import shortcut
 
 

@@ -13,16 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.pkg import (
-    NO_OPTIONS,
-    Change,
-    PackageRequest,
-    Versions,
-    apt_repos,
-    dpkg,
-)
+from saltlite.providers.pkg import apt_repos, dpkg
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.options import PackageOptions, SourceOptions
+from saltlite.providers.pkg.protocol import NO_OPTIONS, Change, PackageRequest, Versions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from saltlite import disk
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, FunctionUnavailable, UsageError
 from saltlite.providers import textfile
-from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm, versionlock
+from saltlite.providers.pkg import ini_repos, rpm, versionlock
 from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.options import PackageOptions
+from saltlite.providers.pkg.protocol import Change, PackageRequest, Versions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 REPOSITORIES = "/etc/yum.repos.d"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
-from saltlite.providers.pkg import Change, PackageRequest, Versions, rpm
+from saltlite.providers.pkg import rpm
 from saltlite.providers.pkg.options import PackageOptions
+from saltlite.providers.pkg.protocol import Change, PackageRequest, Versions
 from saltlite.providers.pkg.tools import act, ask, complaint, output
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
-from saltlite.providers.pkg import Versions
 from saltlite.providers.pkg.names import truth
+from saltlite.providers.pkg.protocol import Versions
 from saltlite.providers.pkg.tools import ask, output
 
 if TYPE_CHECKING:

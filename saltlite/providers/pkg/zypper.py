@@ -12,10 +12,11 @@ from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.host import Completed
 from saltlite.providers import textfile
-from saltlite.providers.pkg import Change, PackageRequest, Versions, ini_repos, rpm
+from saltlite.providers.pkg import ini_repos, rpm
 from saltlite.providers.pkg.dnf import newest_first
 from saltlite.providers.pkg.names import truth, words
 from saltlite.providers.pkg.options import PackageOptions
+from saltlite.providers.pkg.protocol import Change, PackageRequest, Versions
 from saltlite.providers.pkg.tools import act, ask, complaint
 
 REPOSITORIES = "/etc/zypp/repos.d"

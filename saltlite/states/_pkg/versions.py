@@ -69,7 +69,8 @@ def join_names(names: Sequence[str]) -> str:
 
 def file_versions(ctx: MinionContext, wanted: Sequence[PackageSpec]) -> dict[str, str]:
     """The versions in those package files that are on this machine already."""
-    from saltlite.providers.pkg import Opening, provider
+    from saltlite.providers.pkg import provider
+    from saltlite.providers.pkg.protocol import Opening
 
     files = {each.name: each.file for each in wanted if each.file and each.file.startswith("/")}
     try:

@@ -19,7 +19,7 @@ from authority import Authority
 from saltlite.auth import rest
 from saltlite.errors import FunctionError
 from saltlite.providers.login import AuthContext
-from saltlite.providers.web import WebError
+from saltlite.web.client import WebError
 
 
 def settings(**values: Any) -> AuthContext:

@@ -9,7 +9,8 @@ from standin import StandIn, pings, says
 from saltlite.client import local
 from saltlite.client.batch import Batch, BatchStopped, Silent, Started, batch_size
 from saltlite.client.collect import MinionReturn, NotReturned
-from saltlite.client.local import JobRequest, LateStore, LocalClient, find_request_address
+from saltlite.client.job_request import JobRequest
+from saltlite.client.local import LateStore, LocalClient, find_request_address
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 
 JID = "20260102030405000001"

@@ -15,8 +15,8 @@ from cluster import eventually
 from saltlite.engines import http_logstash
 from saltlite.engines.http_logstash import EventBatch, Poster, is_wanted, start
 from saltlite.errors import UsageError
-from saltlite.providers.web import WebBounds
 from saltlite.transport.bus import Event
+from saltlite.web.client import WebBounds
 
 
 @dataclass

@@ -8,7 +8,8 @@ from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
-from saltlite.loader.registry import Registry, documentation
+from saltlite.loader.function import documentation
+from saltlite.loader.registry import Registry
 
 
 def make(config: MinionConfig | None = None) -> MinionContext:

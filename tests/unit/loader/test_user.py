@@ -17,8 +17,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, FunctionUnavailable, UsageError
 from saltlite.host import Host
 from saltlite.loader import shim
-from saltlite.loader.dunders import CURRENT, surroundings
 from saltlite.loader.registry import Registry
+from saltlite.loader.surroundings import CURRENT, surroundings
 from saltlite.loader.user import UserModules
 from saltlite.minion.job import call_function, run_job
 from saltlite.minion.taken_job import TakenJob
@@ -547,7 +547,8 @@ def test_a_kind_of_its_own_for_a_master(tmp_path):
             return {"b": (tgt, fun), "a": kwargs}
 
     ctx = Ctx(load_master(tmp_path), local=Local())
-    assert UserModules(ctx, "runners").resolve("fleet.ids").call() == ["a", "b"]
+    found = UserModules(ctx, "runners", surroundings(ctx)).resolve("fleet.ids")
+    assert found.call() == ["a", "b"]
 
 
 # --- what a function needs -----------------------------------------------------------------------

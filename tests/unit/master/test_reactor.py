@@ -22,7 +22,8 @@ from saltlite.master import reactor as module
 from saltlite.master import renderprocess
 from saltlite.master.reactor import TOLD_EVERY_S, Reactor, answer_with
 from saltlite.master.renderprocess import RendererGone, RenderProcess
-from saltlite.master.runs import RunLimits, RunOutcome, RunRequest, RunServer
+from saltlite.master.run_requests import RunOutcome, RunRequest
+from saltlite.master.runs import RunLimits, RunServer
 from saltlite.reactor.reactions import Reaction
 from saltlite.reactor.table import Entries, TagTable, read_entry
 from saltlite.transport.bus import Event, pack_event

@@ -15,7 +15,8 @@ import zmq
 
 from saltlite.config.master import FileOptions, MasterConfig, PathOptions
 from saltlite.core.dataclasses import replace
-from saltlite.master.runs import FILE_HASH, RunOutcome, RunRequest, RunServer
+from saltlite.master.run_requests import FILE_HASH, RunOutcome, RunRequest
+from saltlite.master.runs import RunServer
 
 WITHIN_S = 30.0
 REQUEST = RunRequest("runner", "test.arg", "20240101000000000000", "root")

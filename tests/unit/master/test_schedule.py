@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from saltlite.config.master import MasterConfig, ScheduleOptions
-from saltlite.master.runs import RunRequest
+from saltlite.master.run_requests import RunRequest
 from saltlite.master.schedule import NOTHING_DUE_S, MasterSchedule
 
 

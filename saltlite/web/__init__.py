@@ -1,0 +1,1 @@
+"""HTTP as a client, for whatever asks the web."""
