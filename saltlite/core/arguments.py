@@ -129,7 +129,7 @@ class OptionArguments:
         for name in kwargs:
             if name in given:
                 self._refuse(f"got multiple values for argument '{name}'")
-            if name == self._options_name and not self.takes_any:
+            if name == self._options_name and not (self.takes_any or name in self.options):
                 self._refuse(f"got an unexpected keyword argument '{name}'")
         if len(args) > len(self.names):
             self._refuse(self._describe_too_many(len(first), len(args)))
@@ -153,11 +153,11 @@ class OptionArguments:
         types = {one.name: one.type for one in fields(self.family)}
         found = [own["ctx"].replace(kind=by_name)] if self.has_context else []
         for name in self.names:
-            if name in own:
-                found.append(own[name])
-            else:
+            if name in self.options:
                 default, kind = self.options[name], types[name]
                 found.append(inspect.Parameter(name, by_name, default=default, annotation=kind))
+            else:
+                found.append(own[name])
         if self._has_rest:
             found.append(inspect.Parameter(REST, inspect.Parameter.VAR_KEYWORD, annotation="Any"))
         elif self.takes_any:

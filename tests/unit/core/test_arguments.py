@@ -78,7 +78,22 @@ def greedy_listed(ctx: object, name: str, user: str | None = None, **kwargs: Any
     return f"{user} {kwargs} {ctx} {name}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    options: str = "o"
+
+
+@takes_options(Named)
+def same_name(options: Named, /, cwd: str) -> str:
+    return f"{options.options} {cwd}"
+
+
+def same_name_listed(cwd: str, options: str = "o") -> str:
+    return f"{options} {cwd}"
+
+
 PAIRS = [
+    (same_name, same_name_listed),
     (partial(everything, 0), partial(everything_listed, 0)),
     (mixed, mixed_listed),
     (only, only_listed),
