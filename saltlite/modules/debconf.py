@@ -59,7 +59,7 @@ def set_(
         salt '*' debconf.set tzdata tzdata/Areas select Europe
     """
     words = [str(value), *map(str, extra)]
-    selections.give(ctx, f"{package} {question} {type} {' '.join(words)}\n")
+    selections.give(ctx.host, f"{package} {question} {type} {' '.join(words)}\n")
     return True
 
 
@@ -73,7 +73,7 @@ def set_file(ctx: MinionContext, path: str, saltenv: str = "base", **kwargs: Any
     text = selections.text_of(ctx, path, saltenv)
     if text is None:
         return False
-    selections.give(ctx, text)
+    selections.give(ctx.host, text)
     return True
 
 
@@ -97,5 +97,5 @@ def set_template(
     )
     if text is None:
         return False
-    selections.give(ctx, text)
+    selections.give(ctx.host, text)
     return True

@@ -415,7 +415,7 @@ def _drop_obsolete(given: dict[str, Any]) -> dict[str, Any]:
 def _run_query(
     ctx: MinionContext, sql: str, connection: dict[str, Any], *, secrets: list[str] | None = None
 ) -> list[Row]:
-    return client.query(ctx, MysqlServer.of(ctx, connection), sql, secrets=secrets or ())
+    return client.query(ctx.host, MysqlServer.of(ctx, connection), sql, secrets=secrets or ())
 
 
 def _try_action(ctx: MinionContext, act: Callable[[], object]) -> bool:

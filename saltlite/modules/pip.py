@@ -42,7 +42,7 @@ def _run_pip(ctx: MinionContext, caller: PipCaller, words: Sequence[str]) -> Out
         env=caller.env_vars or None,
         output_loglevel="quiet",
     )
-    program = _pip.command(ctx, caller.bin_env)
+    program = _pip.command(ctx.host, caller.bin_env)
     if caller.cwd and not caller.user and not is_closed_path(caller.cwd):
         program = _pip.not_from_here(program)
     return command.run(ctx, [*program, *words], options)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from saltlite.context import MinionContext
 from saltlite.errors import CommandError
+from saltlite.host import Host
 
 
 def parse(text: str) -> dict[str, list[list[str]]]:
@@ -39,9 +40,9 @@ def parse_given(text: str) -> dict[str, list[list[str]]]:
     return found
 
 
-def give(ctx: MinionContext, lines: str) -> None:
+def give(host: Host, lines: str) -> None:
     """Hand lines to debconf; an answer may be a password, so it is in no error."""
-    done = ctx.host.run(["debconf-set-selections"], stdin=lines)
+    done = host.run(["debconf-set-selections"], stdin=lines)
     if done.exit_code != 0:
         raise CommandError(["debconf-set-selections"], done.exit_code, "a line was refused")
 

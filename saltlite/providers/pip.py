@@ -16,6 +16,7 @@ from saltlite.errors import CommandError, FunctionError
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
+    from saltlite.host import Host
 
 EXISTS_ACTIONS = ("s", "i", "w", "b")
 ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
@@ -23,7 +24,7 @@ ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
 _VERSION = regex(r"^pip (\S+)")
 
 
-def command(ctx: MinionContext, bin_env: str | None) -> list[str]:
+def command(host: Host, bin_env: str | None) -> list[str]:
     """How to start pip: of a virtual environment, a program, or the minion's own Python.
 
     Raises:
@@ -31,13 +32,13 @@ def command(ctx: MinionContext, bin_env: str | None) -> list[str]:
     """
     if not bin_env:
         return [sys.executable, "-m", "pip"]
-    if ctx.host.is_dir(bin_env):
+    if host.is_dir(bin_env):
         for place in ("bin/python", "python", "Scripts/python.exe"):
             python = os.path.join(bin_env, place)
-            if ctx.host.which(os.path.abspath(python)):
+            if host.which(os.path.abspath(python)):
                 return [os.path.normpath(python), "-m", "pip"]
         raise CommandError(["pip"], None, f"Could not find a pip binary in virtualenv {bin_env}")
-    if ctx.host.which(bin_env) is None:
+    if host.which(bin_env) is None:
         raise CommandError(
             ["pip"], None, f"Access denied to {bin_env}, could not find a pip binary"
         )

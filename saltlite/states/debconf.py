@@ -158,7 +158,7 @@ class FromFile(Resource[dict[str, list[list[str]]]]):
             would="Debconf selections would have been set.",
             did="Debconf selections were set.",
             changes={each.answer.question: each.answer.safe_value for each in due},
-            run=lambda ctx: selections.give(ctx, self.text),
+            run=lambda ctx: selections.give(ctx.host, self.text),
         )
         return [step] if due else []
 

@@ -93,7 +93,9 @@ class Interface(Resource[Configured]):
     keeps_state: bool
 
     def read(self, ctx: MinionContext) -> Configured:
-        return Configured(ctx.follow(ip.get_interface, self.name), ifupdown.is_up(ctx, self.name))
+        return Configured(
+            ctx.follow(ip.get_interface, self.name), ifupdown.is_up(ctx.host, self.name)
+        )
 
     def plan(self, now: Configured) -> list[Step]:
         steps = [] if tuple(now.lines) == self.wanted else [self._plan_writing(now)]

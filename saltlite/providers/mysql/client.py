@@ -15,6 +15,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError, UsageError
+from saltlite.host import Host
 
 PROGRAMS = ("mariadb", "mysql")
 NATIVE = "mysql_native_password"
@@ -72,19 +73,19 @@ def _option_line(value: str) -> str:
 
 
 def query(
-    ctx: MinionContext, server: MysqlServer, sql: str, *, secrets: Sequence[str] = ()
+    host: Host, server: MysqlServer, sql: str, *, secrets: Sequence[str] = ()
 ) -> list[dict[str, str | None]]:
     """The rows of an answer by column.
 
     Raises:
         FunctionError: ``MySQL Error <number>: <text>``; ``secrets`` do not get into it.
     """
-    program = next((name for name in PROGRAMS if ctx.host.which(name)), None)
+    program = next((name for name in PROGRAMS if host.which(name)), None)
     if program is None:
         raise FunctionError("There is neither mariadb nor mysql on this machine")
-    with ctx.host.private_file(server.file(), suffix=".cnf") as path:
+    with host.private_file(server.file(), suffix=".cnf") as path:
         try:
-            done = ctx.host.run(
+            done = host.run(
                 [program, f"--defaults-file={path}", "--batch"],
                 stdin=f"{sql}\n;\n",
                 env={"LC_ALL": "C"},

@@ -12,6 +12,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, replace
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
+from saltlite.host import Host
 
 FILE = "/etc/network/interfaces"
 
@@ -192,9 +193,9 @@ def only_debian(ctx: MinionContext) -> None:
         )
 
 
-def is_up(ctx: MinionContext, iface: str) -> bool:
+def is_up(host: Host, iface: str) -> bool:
     """Whether the kernel has the interface, and it is up."""
-    flags = (ctx.host.read_text(f"{SYS_NET}/{iface}/flags") or "0").strip()
+    flags = (host.read_text(f"{SYS_NET}/{iface}/flags") or "0").strip()
     return bool(int(flags, 16) & _UP)
 
 

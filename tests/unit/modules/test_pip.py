@@ -170,12 +170,12 @@ def test_the_index_with_its_password_is_not_logged(call, caplog, monkeypatch, tm
 
 def test_which_pip(tmp_path):
     ctx = MinionContext(config=MinionConfig(), host=Host(), grains={}, pillar={})
-    assert pip_provider.command(ctx, None) == [sys.executable, "-m", "pip"]
-    assert pip_provider.command(ctx, sys.executable)[1:] == ["-m", "pip"]
+    assert pip_provider.command(ctx.host, None) == [sys.executable, "-m", "pip"]
+    assert pip_provider.command(ctx.host, sys.executable)[1:] == ["-m", "pip"]
     with pytest.raises(CommandError, match="could not find a pip binary"):
-        pip_provider.command(ctx, str(tmp_path / "nosuch"))
+        pip_provider.command(ctx.host, str(tmp_path / "nosuch"))
     with pytest.raises(CommandError, match="Could not find a pip binary in virtualenv"):
-        pip_provider.command(ctx, str(tmp_path))
+        pip_provider.command(ctx.host, str(tmp_path))
 
 
 def test_no_pip_of_the_working_directory_is_run(call, tmp_path):

@@ -196,7 +196,7 @@ def test_an_interface_is_up_as_the_kernel_says(
         tmp_path.joinpath(name).mkdir()
         tmp_path.joinpath(name, "flags").write_text(flags)
     ctx = MinionContext(config=MinionConfig(), host=Host(), grains={"os_family": "Suse"}, pillar={})
-    assert [ifupdown.is_up(ctx, name) for name in ("e0", "e1", "e2")] == [True, False, False]
+    assert [ifupdown.is_up(ctx.host, name) for name in ("e0", "e1", "e2")] == [True, False, False]
 
 
 @pytest.mark.parametrize("fun", ["managed", "routes", "system"])
