@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from saltlite.core.factories import name_function
 from saltlite.runner_context import RunnerContext
 
 CACHED = ("grains", "pillar", "mine")
@@ -45,40 +47,30 @@ def mine(
     return _fetch_cached(ctx, "mine", tgt, tgt_type)
 
 
-def clear_pillar(
-    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
-) -> bool:
-    """Forget the cached pillars of the targeted minions; ``False`` without a target.
+def _make_clear(name: str, what: str, banks: tuple[str, ...]) -> Callable[..., bool]:
+    """Make the function that forgets what is in some banks."""
+
+    def clear_banks(
+        ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
+    ) -> bool:
+        return _clear_banks(ctx, banks, tgt, tgt_type)
+
+    text = f"""Forget {what}.
 
     CLI Example:
 
-        salt-run cache.clear_pillar '*'
+        salt-run cache.{name} '*'
     """
-    return _clear_banks(ctx, ("pillar",), tgt, tgt_type)
+    return name_function(clear_banks, name, text)
 
 
-def clear_grains(
-    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
-) -> bool:
-    """Forget the cached grains of the targeted minions; ``False`` without a target.
-
-    CLI Example:
-
-        salt-run cache.clear_grains '*'
-    """
-    return _clear_banks(ctx, ("grains",), tgt, tgt_type)
-
-
-def clear_mine(
-    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
-) -> bool:
-    """Forget the mine data of the targeted minions; ``False`` without a target.
-
-    CLI Example:
-
-        salt-run cache.clear_mine '*'
-    """
-    return _clear_banks(ctx, ("mine",), tgt, tgt_type)
+_TARGETED = "of the targeted minions; ``False`` without a target"
+clear_pillar = _make_clear("clear_pillar", f"the cached pillars {_TARGETED}", ("pillar",))
+clear_grains = _make_clear("clear_grains", f"the cached grains {_TARGETED}", ("grains",))
+clear_mine = _make_clear("clear_mine", f"the mine data {_TARGETED}", ("mine",))
+clear_all = _make_clear(
+    "clear_all", "grains, pillars and mine data of the targeted minions", CACHED
+)
 
 
 def clear_mine_func(
@@ -98,18 +90,6 @@ def clear_mine_func(
     for one in _list_minions(ctx, tgt, tgt_type):
         ctx.cache.drop("mine", one, str(clear_mine_func_flag))
     return True
-
-
-def clear_all(
-    ctx: RunnerContext, tgt: str | list[str] | None = None, tgt_type: str = "glob"
-) -> bool:
-    """Forget grains, pillars and mine data of the targeted minions.
-
-    CLI Example:
-
-        salt-run cache.clear_all '*'
-    """
-    return _clear_banks(ctx, CACHED, tgt, tgt_type)
 
 
 def flush(
