@@ -28,12 +28,7 @@ from saltlite.core.patterns import LIMIT_S, ask_outside
 from saltlite.errors import PatternTooSlow
 from saltlite.templates.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
 
-FILTERS: Final = (
-    "check_whitelist_blacklist",
-    "regex_match",
-    "regex_replace",
-    "regex_search",
-)
+FILTERS: Final = ("check_whitelist_blacklist", "regex_match", "regex_replace", "regex_search")
 TESTS: Final = ("match",)
 
 LITTLE: Final = 20_000_000

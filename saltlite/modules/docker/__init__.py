@@ -40,13 +40,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "compare_containers",
         "compare_networks",
     ),
-    "commands": (
-        "retcode",
-        "run",
-        "run_all",
-        "run_stderr",
-        "run_stdout",
-    ),
+    "commands": ("retcode", "run", "run_all", "run_stderr", "run_stdout"),
     "images": (
         "build",
         "images",

@@ -11,22 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "repositories": (
-        "archive",
-        "clone",
-        "init",
-        "submodule",
-        "version",
-    ),
-    "working": (
-        "add",
-        "commit",
-        "discard_local_changes",
-        "reset",
-        "rm",
-        "stash",
-        "status",
-    ),
+    "repositories": ("archive", "clone", "init", "submodule", "version"),
+    "working": ("add", "commit", "discard_local_changes", "reset", "rm", "stash", "status"),
     "revisions": (
         "describe",
         "diff",
@@ -63,11 +49,5 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "config_set",
         "config_unset",
     ),
-    "worktrees": (
-        "is_worktree",
-        "list_worktrees",
-        "worktree_add",
-        "worktree_prune",
-        "worktree_rm",
-    ),
+    "worktrees": ("is_worktree", "list_worktrees", "worktree_add", "worktree_prune", "worktree_rm"),
 }

@@ -25,14 +25,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "version",
         "version_cmp",
     ),
-    "changing": (
-        "autoremove",
-        "download",
-        "install",
-        "purge",
-        "remove",
-        "upgrade",
-    ),
+    "changing": ("autoremove", "download", "install", "purge", "remove", "upgrade"),
     "files": (
         "file_dict",
         "file_list",
@@ -43,14 +36,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "which",
     ),
     "groups": ("group_diff", "group_info", "group_install", "group_list", "groupinstall"),
-    "holding": (
-        "get_selections",
-        "hold",
-        "list_holds",
-        "list_locks",
-        "set_selections",
-        "unhold",
-    ),
+    "holding": ("get_selections", "hold", "list_holds", "list_locks", "set_selections", "unhold"),
     "patches": ("list_installed_patches", "list_patches"),
     "repositories": (
         "add_repo_key",
