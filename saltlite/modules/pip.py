@@ -19,6 +19,7 @@ from saltlite.openat import is_closed_path
 from saltlite.providers import command
 from saltlite.providers import pip as _pip
 from saltlite.providers.command import CommandOptions, Outcome
+from saltlite.providers.pip import PipOptions
 
 NOTHING = {"retcode": 0, "stdout": "No packages to install."}
 
@@ -48,53 +49,13 @@ def _run_pip(ctx: MinionContext, caller: PipCaller, words: Sequence[str]) -> Out
     return command.run(ctx, [*program, *words], options)
 
 
+@takes_options(PipOptions)
 def install(
     ctx: MinionContext,
+    options: PipOptions,
+    /,
     pkgs: object = None,
     requirements: object = None,
-    bin_env: str | None = None,
-    use_wheel: bool = False,
-    no_use_wheel: bool = False,
-    log: str | None = None,
-    proxy: str | None = None,
-    timeout: object = None,
-    editable: object = None,
-    find_links: object = None,
-    index_url: str | None = None,
-    extra_index_url: str | None = None,
-    no_index: bool = False,
-    mirrors: object = None,
-    build: str | None = None,
-    target: str | None = None,
-    download: str | None = None,
-    download_cache: str | None = None,
-    source: str | None = None,
-    upgrade: bool = False,
-    force_reinstall: bool = False,
-    ignore_installed: bool = False,
-    exists_action: str | None = None,
-    no_deps: bool = False,
-    no_install: bool = False,
-    no_download: bool = False,
-    global_options: object = None,
-    install_options: object = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    pre_releases: bool = False,
-    cert: str | None = None,
-    allow_all_external: bool = False,
-    allow_external: object = None,
-    allow_unverified: object = None,
-    process_dependency_links: bool = False,
-    saltenv: str = "base",
-    env_vars: Mapping[str, object] | None = None,
-    use_vt: bool = False,
-    trusted_host: str | None = None,
-    no_cache_dir: bool = False,
-    extra_args: object = None,
-    cache_dir: str | None = None,
-    no_binary: object = None,
-    disable_version_check: bool = False,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Install packages, or those of files with requirements; what pip said.
@@ -108,11 +69,10 @@ def install(
         salt '*' pip.install pkg1,pkg2
         salt '*' pip.install requirements=/path/to/requirements.txt bin_env=/path/to/venv
     """
-    options = dict(locals())
     packages = _pip.names_of(pkgs)
-    editables = _pip.names_of(editable)
+    editables = _pip.names_of(options.editable)
     words = _pip.install_words(options)
-    with _fetch_requirements(ctx, requirements, saltenv, user) as files:
+    with _fetch_requirements(ctx, requirements, options.saltenv, options.user) as files:
         if not (packages or editables or files):
             return dict(NOTHING)
         for file in files:
@@ -121,8 +81,13 @@ def install(
             words += ["--editable", each]
         if not editables:
             words += packages
-        words += _split_extra_args(extra_args)
-        caller = PipCaller(bin_env=bin_env, user=user, cwd=cwd, env_vars=env_vars)
+        words += _split_extra_args(options.extra_args)
+        caller = PipCaller(
+            bin_env=options.bin_env,
+            user=options.user,
+            cwd=options.cwd,
+            env_vars=options.env_vars,
+        )
         done = _run_pip(ctx, caller, ["install", *words])
     return done.as_map()
 

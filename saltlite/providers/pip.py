@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from saltlite.core.dataclasses import dataclass
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 
@@ -22,6 +23,58 @@ EXISTS_ACTIONS = ("s", "i", "w", "b")
 ADDRESSES = ("file", "http", "https", "ftp", "gs", "s3", "salt")
 
 _VERSION = regex(r"^pip (\S+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipOptions:
+    """What ``pip.install`` takes besides packages; ``pip.installed`` takes it in another order.
+
+    Some pip has dropped long ago (``use_wheel``, ``allow_external`` and the like): no effect.
+    """
+
+    bin_env: str | None = None
+    use_wheel: bool = False
+    no_use_wheel: bool = False
+    log: str | None = None
+    proxy: str | None = None
+    timeout: object = None
+    editable: object = None
+    find_links: object = None
+    index_url: str | None = None
+    extra_index_url: str | None = None
+    no_index: bool = False
+    mirrors: object = None
+    build: str | None = None
+    target: str | None = None
+    download: str | None = None
+    download_cache: str | None = None
+    source: str | None = None
+    upgrade: bool = False
+    force_reinstall: bool = False
+    ignore_installed: bool = False
+    exists_action: str | None = None
+    no_deps: bool = False
+    no_install: bool = False
+    no_download: bool = False
+    global_options: object = None
+    install_options: object = None
+    user: str | None = None
+    cwd: str | None = None
+    pre_releases: bool = False
+    cert: str | None = None
+    allow_all_external: bool = False
+    allow_external: object = None
+    allow_unverified: object = None
+    process_dependency_links: bool = False
+    saltenv: str = "base"
+    env_vars: Mapping[str, object] | None = None
+    use_vt: bool = False
+    trusted_host: str | None = None
+    no_cache_dir: bool = False
+    extra_args: object = None
+    cache_dir: str | None = None
+    no_binary: object = None
+    disable_version_check: bool = False
 
 
 def command(host: Host, bin_env: str | None) -> list[str]:
@@ -140,27 +193,24 @@ def _split_list(text: str) -> list[str]:
     return [*parts, current]
 
 
-def install_words(options: Mapping[str, object]) -> list[str]:
-    """The words of ``pip install`` but for packages; ``options`` are Salt's, by their names.
+def install_words(options: PipOptions) -> list[str]:
+    """The words of ``pip install`` but for packages.
 
     Raises:
         FunctionError: options exclude one another, or a value is not one of those possible.
     """
     _check_options(options)
-    words: list[str] = []
-    for name, flag in _SWITCHES.items():
-        if options.get(name):
-            words.append(flag)
+    words = [flag for name, flag in _SWITCHES.items() if getattr(options, name)]
     for name, flag in _VALUES.items():
-        if options.get(name):
-            words += [flag, str(options[name])]
-    if options.get("download_cache") and not options.get("cache_dir"):  # its old name
-        words += ["--cache-dir", str(options["download_cache"])]
+        value = getattr(options, name)
+        words += [flag, str(value)] if value else []
+    if options.download_cache and not options.cache_dir:  # its old name
+        words += ["--cache-dir", str(options.download_cache)]
     for name, flag in _LISTS.items():
-        for value in names_of(options.get(name)):
+        for value in names_of(getattr(options, name)):
             words += [flag, value]
-    if options.get("no_binary"):
-        words.append(f"--no-binary={','.join(names_of(options['no_binary']))}")
+    if options.no_binary:
+        words.append(f"--no-binary={','.join(names_of(options.no_binary))}")
     return words
 
 
@@ -196,24 +246,24 @@ _LISTS = {
 }
 
 
-def _check_options(options: Mapping[str, object]) -> None:
-    if options.get("no_index") and (options.get("index_url") or options.get("extra_index_url")):
+def _check_options(options: PipOptions) -> None:
+    if options.no_index and (options.index_url or options.extra_index_url):
         raise FunctionError(
             "'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive."
         )
-    if options.get("mirrors"):
+    if options.mirrors:
         raise FunctionError(
             "pip >= 7.0.0 does not support mirror argument: use index_url and/or extra_index_url"
             " instead"
         )
-    check_timeout(options.get("timeout"))
-    action = options.get("exists_action")
+    check_timeout(options.timeout)
+    action = options.exists_action
     if action and str(action).lower() not in EXISTS_ACTIONS:
         raise FunctionError(
             "The exists_action pip option only supports the values s, i, w, and b."
             f" '{action}' is not valid."
         )
-    for link in names_of(options.get("find_links")):
+    for link in names_of(options.find_links):
         scheme = link.partition(":")[0] if "://" in link else ""
         if not (link.startswith("/") or scheme in ADDRESSES):
             raise FunctionError(f"'{link}' is not a valid URL or path")

@@ -11,63 +11,47 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import pip
-from saltlite.providers.pip import conflicts, names_of, normalize_name, requirement, would_install
+from saltlite.providers.pip import (
+    PipOptions,
+    conflicts,
+    names_of,
+    normalize_name,
+    requirement,
+    would_install,
+)
 from saltlite.states._fact import Fact
 
 _ALREADY = "All specified packages are already installed"
 
 
+_INSTALLED = (
+    "name pkgs pip_bin requirements bin_env use_wheel no_use_wheel log proxy timeout repo"
+    " editable find_links index_url extra_index_url no_index mirrors build target download"
+    " download_cache source upgrade force_reinstall ignore_installed exists_action no_deps"
+    " no_install no_download install_options global_options user cwd pre_releases cert"
+    " allow_all_external allow_external allow_unverified process_dependency_links env_vars"
+    " use_vt trusted_host no_cache_dir cache_dir no_binary extra_args"
+)
+"""Salt's arguments of ``installed``, in Salt's order."""
+
+_OWN = frozenset({"name", "pkgs", "pip_bin", "requirements", "repo", "editable"})
+"""Those that are not handed on to ``pip.install`` as they are."""
+
+
+@takes_options(PipOptions, _INSTALLED)
 def installed(
+    options: PipOptions,
+    /,
     name: str,
     pkgs: object = None,
     pip_bin: str | None = None,
     requirements: object = None,
-    bin_env: str | None = None,
-    use_wheel: bool = False,
-    no_use_wheel: bool = False,
-    log: str | None = None,
-    proxy: str | None = None,
-    timeout: object = None,
     repo: str | None = None,
-    editable: object = None,
-    find_links: object = None,
-    index_url: str | None = None,
-    extra_index_url: str | None = None,
-    no_index: bool = False,
-    mirrors: object = None,
-    build: str | None = None,
-    target: str | None = None,
-    download: str | None = None,
-    download_cache: str | None = None,
-    source: str | None = None,
-    upgrade: bool = False,
-    force_reinstall: bool = False,
-    ignore_installed: bool = False,
-    exists_action: str | None = None,
-    no_deps: bool = False,
-    no_install: bool = False,
-    no_download: bool = False,
-    install_options: object = None,
-    global_options: object = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    pre_releases: bool = False,
-    cert: str | None = None,
-    allow_all_external: bool = False,
-    allow_external: object = None,
-    allow_unverified: object = None,
-    process_dependency_links: bool = False,
-    env_vars: Mapping[str, object] | None = None,
-    use_vt: bool = False,
-    trusted_host: str | None = None,
-    no_cache_dir: bool = False,
-    cache_dir: str | None = None,
-    no_binary: object = None,
-    extra_args: object = None,
     **kwargs: Any,
 ) -> Action | Verdict:
     """A package, all of ``pkgs``, or those of files with ``requirements``.
@@ -76,24 +60,19 @@ def installed(
     environment or a pip. With ``upgrade`` in the newest version that is allowed. All else is for
     ``pip.install``.
     """
-    options = {
-        key: value
-        for key, value in locals().items()
-        if key not in ("name", "pkgs", "pip_bin", "repo", "kwargs", "requirements", "editable")
-    }
-    options["bin_env"] = bin_env or pip_bin
     files = tuple(names_of(requirements))
-    editables = tuple(names_of(editable))
+    editables = tuple(names_of(options.editable))
     wanted = (repo or name,) if pkgs is None else tuple(_list_packages(pkgs))
     wrong = next((text for text in map(_find_mistake, wanted) if text), "")
     if wrong and not (files or editables):
         return Verdict(result=False, comment=wrong)
     saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
+    given = {each: getattr(options, each) for each in _INSTALLED.split() if each not in _OWN}
     order = Order(
         wanted=() if files or editables else wanted,
         files=files,
         editables=editables,
-        options={**options, "saltenv": saltenv},
+        options={**given, "bin_env": options.bin_env or pip_bin, "saltenv": saltenv},
     )
     return Action(would="", run=order.run, foreseen=order.foreseen)
 

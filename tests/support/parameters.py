@@ -19,6 +19,8 @@ PACKAGE = "saltlite"
 CONVERSIONS = {"str", "int", "bool", "list", "tuple", "dict", "float", "set"}
 LOOKS = {"get", "pop", "setdefault"}
 REFLECTION = {"asdict", "fields", "vars", "astuple"}
+LOOK_UP = "getattr"
+"""Looks at one field, whose name is a text somewhere in the module."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -62,13 +64,13 @@ class Module:
 
     @cached_property
     def reflections(self) -> tuple[ast.Call, ...]:
-        """Calls that look at all fields of a value."""
+        """Calls that look at the fields of a value."""
         return tuple(
             node
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in REFLECTION
+            and node.func.id in {*REFLECTION, LOOK_UP}
             and node.args
         )
 
@@ -217,7 +219,9 @@ class Program:
                 if inside is not None and self._use_reads(module, inside, node):
                     return True
             for call in module.reflections:
-                if self._enclosing(module, call, call.args[0], lineage) is not None:
+                if self._enclosing(module, call, call.args[0], lineage) is None:
+                    continue
+                if call.func.id != LOOK_UP or name in module.texts:  # type: ignore[attr-defined]
                     return True
         return False
 
