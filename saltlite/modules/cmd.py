@@ -14,7 +14,6 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.arguments import select_options, takes_options
 from saltlite.core.dataclasses import replace
-from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.providers import command
 from saltlite.providers.command import CommandOptions
@@ -313,6 +312,7 @@ def _read_script(ctx: MinionContext, source: str, options: CommandOptions) -> by
     content = ctx.host.read_bytes(path) if path else None
     if content is None or not options.template:
         return content
+    from saltlite.core.keywords import own_keywords
     from saltlite.templates.template import ENGINES, render_template
 
     if options.template not in ENGINES:
