@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from saltlite.errors import ConfigError
-from saltlite.templates.excerpt import yaml_hint
-from saltlite.templates.serialized import parse_error
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
@@ -19,7 +17,6 @@ def render(data: object, source: TemplateSource, ctx: MinionContext, argument: s
     Raises:
         RenderError: it is not YAML; a key set twice is an error.
     """
-    from saltlite.config.yaml import YamlError
     from saltlite.templates.parsed import load_yaml
 
     if not isinstance(data, str):
@@ -27,6 +24,10 @@ def render(data: object, source: TemplateSource, ctx: MinionContext, argument: s
     try:
         value = load_yaml(data, source.path)
     except ConfigError as error:
+        from saltlite.config.yaml import YamlError
+        from saltlite.templates.excerpt import yaml_hint
+        from saltlite.templates.serialized import parse_error
+
         finding = error.finding if isinstance(error, YamlError) else error.problem
         hint = yaml_hint(finding, data, error.line)
         raise parse_error(finding, source, data, error.line, hint) from error

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from saltlite.config.plainlines import DEEPEST, LONGEST, read_lines
+from saltlite.config.plainlines import DEEPEST, LONGEST, UNREAD, read_document, read_lines
 from saltlite.config.yaml import load
 from saltlite.errors import ConfigError
 
@@ -29,8 +29,69 @@ LINES = st.one_of(
     st.sampled_from(["", " ", "   ", "\t", "  id: 1", "- a", "\r", "id: a\r"]),
 )
 INDENTS = st.sampled_from(["", "", "  ", "  ", "    ", "      ", " ", "   ", "\t"])
-KEYS = st.sampled_from(["a", "b", "base", "'*'", '"x:y"', "'a: b'", "a.b", "1", "on", "<<", "a b"])
-WHOLE = st.sampled_from(["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "a:", "roots://x", "~"])
+KEYS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "base",
+        "'*'",
+        '"x:y"',
+        "'a: b'",
+        "a.b",
+        "1",
+        "on",
+        "<<",
+        "a b",
+        "a[1]",
+        "it's",
+        "-1",
+    ]
+)
+FLOWS = st.sampled_from(
+    [
+        "[]",
+        "{}",
+        "[a, b]",
+        "[1,2]",
+        "[ a b , 'c, d' ]",
+        "{a: 1}",
+        '{"a": [b, {c: d}]}',
+        "{a: b, a: c}",
+    ]
+    + [
+        "[a",
+        "a]",
+        "[a]b",
+        "[a] # c",
+        "[a,]",
+        "[,a]",
+        "[a: b]",
+        "{a}",
+        "{a:b}",
+        "[a:b]",
+        "[*a]",
+        "[-]",
+    ]
+    + [
+        "[- a]",
+        "[-1, +2, .5]",
+        "{on: off, ~: null}",
+        "[a #b]",
+        "['it''s']",
+        "[{}, []]",
+        "[]: a",
+        "{a: }",
+    ]
+)
+WHOLE = st.one_of(
+    st.sampled_from(["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "a:", "roots://x", "~"]),
+    st.sampled_from(["|", "|-", "|+", ">", "|2", "it's", "a[1], {b}", "'it''s'", "0644", "10d"]),
+    st.sampled_from(
+        ["-a", "1.2.3-4", "1.5", "- a", "-", "8080/tcp", "'a': b", "a ? b", "2001-01-01"]
+    ),
+    FLOWS,
+    VALUES,
+)
 BEHIND = st.sampled_from(["", "", "", "", " # c", "  # 'c'", "#c", " #", " ", " # é", " #\t"])
 NESTED = st.one_of(
     st.builds("{}{}:{}".format, INDENTS, KEYS, BEHIND),
@@ -39,9 +100,15 @@ NESTED = st.one_of(
     st.builds("{}- {}: {}{}".format, INDENTS, KEYS, WHOLE, BEHIND),
     st.builds("{}-   {}:{}".format, INDENTS, KEYS, BEHIND),
     st.builds("{}{}".format, INDENTS, st.sampled_from(["# c", "-", "- - a", "a", "", "-a", "- "])),
+    st.builds("{}{}: |{}".format, INDENTS, KEYS, st.sampled_from(["", "-", " ", " # c"])),
 )
 
-PLAIN = st.sampled_from(["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "roots://x", "1.2.3.4"])
+PLAIN = st.sampled_from(
+    ["a", "5", "/srv", "'*'", '"a # b"', "true", "b:c", "roots://x", "1.2.3.4", "[a, {b: c}]", ""]
+)
+TEXTS = st.sampled_from(
+    [["a"], ["a: b", "", "  # c", "- d"], ["# a", ""], ["a", "   ", " b"], ["", "a"], ["  a", "b"]]
+)
 PLAIN_KEYS = st.sampled_from(["a", "b", "base", "'*'", '"x:y"', "a.b", "c-d"])
 TREES = st.recursive(
     PLAIN,
@@ -63,7 +130,12 @@ def lay_out(tree: Any, indent: int, draw: Any) -> list[str]:
         key, value = each if isinstance(tree, dict) else ("", each)
         dash = "" if isinstance(tree, dict) else "-" + " " * draw(st.integers(1, 3))
         behind = draw(BEHIND) if draw(st.integers(0, 9)) == 0 else ""
-        if isinstance(value, str):
+        if key and not value:
+            pad += " " * len(dash)
+            lines.append(f"{pad}{key}: |")
+            deeper = " " * draw(st.integers(1, 3))
+            lines += [f"{pad}{deeper}{line}".rstrip("~") for line in draw(TEXTS)]
+        elif isinstance(value, str):
             lines.append(f"{pad}{dash}{key}{': ' if key else ''}{value}{behind}")
         elif key:
             deeper = draw(st.integers(0 if isinstance(value, list) else 1, 4))
@@ -94,6 +166,25 @@ def by_yaml(text: str) -> Any:
     if content is None:
         return {}
     return {key: (value, content.lines[key]) for key, value in content.items()}
+
+
+def whole_by_yaml(text: str) -> Any:
+    try:
+        return load(text, "f")
+    except ConfigError as error:
+        return error
+
+
+def check_document(text: str) -> bool:
+    """Whether a text is read; if so, its value is YAML's, with the same types and order."""
+    found = read_document(text)
+    if found is UNREAD:
+        return False
+    wanted = whole_by_yaml(text)
+    wanted = dict(wanted) if isinstance(wanted, dict) else wanted
+    assert repr(found) == repr(wanted)
+    assert types_in(found) == types_in(wanted)
+    return True
 
 
 def typed(found: Any) -> list[Any]:
@@ -131,11 +222,13 @@ def test_what_is_read_is_what_yaml_says(lines: list[str], end: str) -> None:
 @example(first="a:", lines=["- b: c", "  d:", "  - e", "f: 1"], end="")
 @example(first="a:", lines=["  b: c", " d: e"], end="")
 @example(first="a:", lines=["  b: c:"], end="")
+@example(first="a:", lines=["  b: -0644", "  c: 0644"], end="")
 def test_what_is_nested_is_what_yaml_says(first: str, lines: list[str], end: str) -> None:
     text = "\n".join([first, *lines]) + end
     found = read_lines(text)
     if found is not None:
         assert typed(found) == typed(by_yaml(text))
+    check_document(text)
 
 
 @settings(max_examples=1500, deadline=None)
@@ -144,6 +237,7 @@ def test_what_is_well_written_is_what_yaml_says(text: str) -> None:
     found = read_lines(text)
     if found is not None:
         assert typed(found) == typed(by_yaml(text))
+    check_document(text)
 
 
 def test_what_is_too_deep_or_too_long_is_left_to_yaml() -> None:
@@ -154,6 +248,18 @@ def test_what_is_too_deep_or_too_long_is_left_to_yaml() -> None:
     assert read_lines(nest(DEEPEST)) is None
     assert read_lines("# comment\n" * (LONGEST // 10)) == {}
     assert read_lines("# comment\n" * (LONGEST // 10 + 1)) is None
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    text=FLOWS | st.text(alphabet="[]{}[]{}::,, ab1-+.\"'#*&\\\n", max_size=12).map("[{}".format)
+)
+@example(text="[a, b]]")
+@example(text='{"a":\n 1}')
+def test_what_is_in_brackets_is_what_yaml_says(text: str) -> None:
+    check_document(text)
+    check_document(f"a: {text}\nb: 1\n")
+    check_document(f"- {text}\n- c\n")
 
 
 @settings(max_examples=500, deadline=None)

@@ -25,13 +25,31 @@ def reads(monkeypatch):
     return found
 
 
-def test_the_same_text_is_read_once_and_gives_the_same(reads):
+def test_a_text_that_comes_again_is_kept_and_gives_the_same(reads):
     texts = ParsedTexts()
     first = texts.load(TEXT, "one")
-    again = texts.load(TEXT, "two")
-    assert reads == [TEXT]
+    assert texts.size == 0
+    again = [texts.load(TEXT, "two") for _ in range(3)][-1]
+    assert reads == [TEXT, TEXT]
     assert again == first == yaml.load(TEXT, "")
     assert list(again) == list(first) == ["a", "c", "d", 2]
+
+
+def test_a_text_that_others_will_ask_for_is_kept_at_once(reads):
+    texts = ParsedTexts()
+    first = texts.load(TEXT, "", keep=True)
+    assert texts.load(TEXT, "") == first
+    assert reads == [TEXT]
+
+
+def test_no_more_than_so_many_texts_are_known_to_have_come_once(reads, monkeypatch):
+    monkeypatch.setattr(parsed, "MET_MOST", 3)
+    texts = ParsedTexts()
+    for _ in range(2):
+        for number in range(4):
+            texts.load(f"a: {number}", "")
+    assert len(reads) == 8
+    assert texts.size == 0
 
 
 def test_what_a_caller_changes_is_seen_by_nobody_else(reads):
@@ -41,12 +59,12 @@ def test_what_a_caller_changes_is_seen_by_nobody_else(reads):
         assert mine["a"] == {"b": [1, 2.5, None]}
         mine["a"]["b"].append("secret of one minion")
         mine["a"]["more"] = 1
-    assert reads == [TEXT]
+    assert reads == [TEXT, TEXT]
 
 
 def test_an_alias_of_a_kept_text_is_a_value_of_its_own(reads):
     texts = ParsedTexts()
-    texts.load(TEXT, "")
+    texts.load(TEXT, "", keep=True)
     kept = texts.load(TEXT, "")
     kept["a"]["b"].clear()
     assert kept["c"] == {"b": [1, 2.5, None]}
@@ -65,10 +83,10 @@ def test_the_texts_used_last_are_kept_within_the_bound(reads):
     often = "often: 1\n"
     for number in range(200):
         texts.load(often, "")
-        texts.load(f"text: {number}\nmore: {'x' * 100}\n", "")
+        texts.load(f"text: {number}\nmore: {'x' * 100}\n", "", keep=True)
         assert texts.size <= 5000
-    assert reads.count(often) == 1
-    assert len(reads) == 201
+    assert reads.count(often) == 2
+    assert len(reads) == 202
 
 
 @pytest.mark.parametrize("text", ["a: " + "x" * parsed.ONE_BYTES, "[" + "12345," * 130_000 + "1]"])
@@ -84,7 +102,7 @@ def test_values_of_each_type_are_kept_as_they_are(reads):
     text = (
         "a: [1, -1.5, .inf, false, null, 'é', !!binary AA==, {}, []]\n7: x\n2.5: y\ntrue: z\n~: n\n"
     )
-    first = texts.load(text, "")
+    first = texts.load(text, "", keep=True)
     assert texts.load(text, "") == first == yaml.load(text, "")
     assert reads == [text]
 
