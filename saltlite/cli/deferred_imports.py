@@ -79,16 +79,32 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
         ),
         LATER,
     ),
+    "difflib": {"get_close_matches": LATER},  # what a wrong name of a template resembles
     # optparse, for translations of its own messages, which nobody ships
     "gettext": {"gettext": _leave_text, "ngettext": _leave_number},
     "hashlib": {},  # test.random_hash, file digests; loads OpenSSL
-    "inspect": {},  # dataclasses, for those without a docstring
+    "hmac": {},  # secrets, and filters of templates
+    # dataclasses, for those without a docstring; jinja2, for one filter
+    "inspect": {"getattr_static": LATER},
     "ipaddress": {},  # pathlib, by way of urllib.parse
+    # jinja2 itself, which keeps compiled templates in a way that is not ours; loads tempfile
+    "jinja2.bccache": dict.fromkeys(
+        ("BytecodeCache", "FileSystemBytecodeCache", "MemcachedBytecodeCache"), LATER
+    ),
+    # and what compiles templates: most are compiled already
+    "jinja2.compiler": dict.fromkeys(("CodeGenerator", "generate"), LATER),
+    "jinja2.lexer": dict.fromkeys(("Lexer", "TokenStream", "get_lexer"), LATER),
+    "jinja2.parser": {"Parser": LATER},
     "json": {},  # zmq's send_json
     "locale": {},  # subprocess, for text
     "pickle": {"DEFAULT_PROTOCOL": 5 if sys.version_info >= (3, 14) else 4},  # zmq's send_pyobj
     "platform": {"python_implementation": _name_implementation},  # zmq, to choose its backend
-    "random": {"random": LATER},  # the same as hashlib, which it loads
+    "pprint": {},  # jinja2, for one filter; loads dataclasses
+    # the same as hashlib, which it loads; jinja2, for texts without sense
+    "random": dict.fromkeys(("choice", "random", "randrange"), LATER),
+    "secrets": {},  # filters of templates
+    "shlex": {},  # the same
+    "shutil": {},  # the same
     "subprocess": {"DEVNULL": -3, "PIPE": -1, "STDOUT": -2},  # asyncio; the minion's loop runs none
     "textwrap": {},  # optparse and traceback, for help and for exceptions of several lines
     "tokenize": {},  # inspect and linecache, to read sources

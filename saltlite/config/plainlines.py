@@ -96,7 +96,7 @@ def _read_text(text: str) -> tuple[Any, dict[Any, int]]:
     return _read_rows(text.split("\n"))
 
 
-def _read_rows(rows: list[str]) -> tuple[Any, dict[Any, int]]:  # noqa: C901, PLR0912 - one loop, for its speed
+def _read_rows(rows: list[str]) -> tuple[Any, dict[Any, int]]:  # noqa: C901 - one loop, for its speed
     """One step for each line: :func:`_split_line` says what it is, the frames where it belongs.
 
     A frame is its indentation, its map or list, and whether it is a list. ``waiting`` is a key
@@ -105,7 +105,8 @@ def _read_rows(rows: list[str]) -> tuple[Any, dict[Any, int]]:  # noqa: C901, PL
     known: dict[str, _Line | None] = {}
     lines: dict[Any, int] = {}
     frames: list[tuple[int, Any, bool]] = []
-    indent, holder, is_list = -1, None, False
+    indent, is_list = -1, False
+    holder: Any = None
     waiting: Any = _NO_KEY
     root: Any = None
     number, count = 0, len(rows)

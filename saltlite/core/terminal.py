@@ -54,4 +54,6 @@ def escape(text: str) -> str:
 
     For JSON only, where such characters stand in strings and nowhere else.
     """
+    if _is_printable(text):
+        return text
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -20,8 +20,8 @@ def load_grains(config: MinionConfig, host: Host, *, refresh: bool = False) -> d
 class LazyGrains(Mapping[str, Any]):
     """Grains that are collected when somebody looks at them.
 
-    The resolver is asked only when somebody looks at a name that it gives, or at all grains; ZeroMQ
-    is loaded for its version then too.
+    The resolver and programs are asked only when somebody looks at a name that they give, or at all
+    grains; ZeroMQ is loaded for its version then too.
     """
 
     def __init__(self, config: MinionConfig, host: Host, *, refresh: bool = False) -> None:
@@ -34,7 +34,7 @@ class LazyGrains(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if self._grains is None and self._is_quick(name):
-            return self._quick_ones()[name]
+            return self._quick_ones(name)[name]
         return self.all()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -74,10 +74,16 @@ class LazyGrains(Mapping[str, Any]):
             and not catalogue.has_custom_code(self._config, "grains")
         )
 
-    def _quick_ones(self) -> dict[str, Any]:
-        if self._quick is None:
-            from saltlite.grains.collect import quick, with_users
+    def _quick_ones(self, name: str) -> dict[str, Any]:
+        """Those that are had without the resolver, those of programs if ``name`` is one of them."""
+        from saltlite.grains import collect
 
-            self._quick = quick(self._config, self._host)
-            self._without_resolver = with_users(self._config, self._host, self._quick)
+        is_new = self._quick is None
+        if self._quick is None:
+            self._quick = collect.quick(self._config, self._host)
+        if name in collect.OF_PROGRAMS and not self._quick.keys() & collect.OF_PROGRAMS:
+            self._quick |= collect.of_programs(self._host, self._quick)
+            is_new = True
+        if is_new:
+            self._without_resolver = collect.with_users(self._config, self._host, self._quick)
         return self._without_resolver

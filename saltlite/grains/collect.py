@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from saltlite.config.minion import MinionConfig
 from saltlite.errors import ConfigError
@@ -33,6 +33,12 @@ from saltlite.host import Host
 
 log = logging.getLogger(__name__)
 
+OF_PROGRAMS: Final = frozenset({"osarch", "systemd", "virtual", "virtual_subtype"})
+"""The grains that programs are asked for: these processes cost more than all others.
+
+``osarch`` and ``virtual`` are always there.
+"""
+
 
 def collect(
     config: MinionConfig, host: Host, known: Mapping[str, object] | None = None
@@ -40,6 +46,8 @@ def collect(
     """All grains; ``known`` are those of :func:`quick` if they have been collected already."""
     resolved = names.resolving(host, os.uname().nodename, reverse=config.grains.enable_fqdns_grains)
     found = dict(quick(config, host) if known is None else known)
+    if not found.keys() & OF_PROGRAMS:
+        found |= of_programs(host, found)
     found |= {**process.zmq_version(), **names.without_unused(resolved(), found)}
     return with_users(config, host, found)
 
@@ -59,27 +67,33 @@ def with_users(config: MinionConfig, host: Host, found: dict[str, Any]) -> dict[
 
 
 def quick(config: MinionConfig, host: Host) -> dict[str, Any]:
-    """What the machine and this process say of themselves, without asking the resolver."""
+    """What the machine and this process say of themselves, without the resolver and programs."""
     uname = os.uname()
-    system = os_release.read(host)
     return {
         "id": config.identity.id,
         "master": _master_name(config),
         "server_id": server_id(config.identity.id),
         **_machine_id(host),
         **kernel.read(host, uname),
-        **system,
-        "osarch": os_release.architecture(host, system["os_family"], uname.machine),
+        **os_release.read(host),
         **cpu.read(host),
         **memory.read(host),
         "nodename": uname.nodename,
         "localhost": uname.nodename,
         **network.read(host),
-        **virtual.read(host),
         **hardware.read(host, gpus=config.grains.enable_gpu_grains),
         **disks.read(host),
         **init.read(host),
         **process.read(),
+    }
+
+
+def of_programs(host: Host, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The grains that programs are asked for; ``found`` are those of :func:`quick`."""
+    return {
+        "osarch": os_release.architecture(host, found["os_family"], os.uname().machine),
+        **virtual.read(host),
+        **init.systemd(host),
     }
 
 

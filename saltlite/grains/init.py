@@ -24,12 +24,13 @@ _IN_BINARY = ((b"upstart", "upstart"), (b"sysvinit", "sysvinit"), (b"systemd", "
 
 def read(host: Host) -> dict[str, Any]:
     """The grains of this machine."""
-    grains: dict[str, Any] = {"init": _find_init(host)}
-    if host.which("systemctl"):
-        version = _read_systemd(host)
-        if version:
-            grains["systemd"] = version
-    return grains
+    return {"init": _find_init(host)}
+
+
+def systemd(host: Host) -> dict[str, Any]:
+    """The version of systemd and what it was built with; nothing without it."""
+    version = _read_systemd(host) if host.which("systemctl") else None
+    return {"systemd": version} if version else {}
 
 
 def _find_init(host: Host) -> str:

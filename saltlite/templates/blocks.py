@@ -6,14 +6,16 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateRuntimeError, nodes
 from jinja2.ext import Extension
-from jinja2.parser import Parser
 from jinja2.runtime import Context
 
 from saltlite.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jinja2.parser import Parser
 
 log = logging.getLogger(__name__)
 

@@ -142,10 +142,18 @@ def _compute_digest(*parts: bytes) -> bytes:
 @functools.cache
 def _digest_of_maker() -> bytes:
     """What code depends on beside its template: Python, Jinja's compiler and our part of it."""
-    import jinja2.compiler
+    import jinja2
 
-    from saltlite.templates import limits
+    folder, ours = os.path.dirname(jinja2.__file__), os.path.dirname(__file__)
+    files = (os.path.join(folder, "compiler.py"), os.path.join(ours, "generator.py"))
+    stamps = [(name, _stamp_of(name)) for name in files]
+    return _compute_digest(repr((sys.version, jinja2.__version__, stamps)).encode())
 
-    files = (jinja2.compiler.__file__, limits.__file__)
-    stamps = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in files]
-    return hashlib.sha256(repr((sys.version, stamps)).encode()).digest()
+
+def _stamp_of(path: str) -> object:
+    """When a file was changed, and its size; ``None`` if there is none, as in a frozen package."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -26,7 +26,6 @@ from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
-from saltlite.config.yaml import dump, dump_scalar
 from saltlite.core import digest
 from saltlite.core.data import (
     DELIMITER,
@@ -85,6 +84,8 @@ def tojson(value: object, indent: int | None = None, **options: Any) -> str:
 
 def to_yaml(value: object, flow_style: bool = True) -> str:
     """YAML: on one line, or a block with ``yaml(false)``."""
+    from saltlite.config.yaml import dump
+
     return dump(value, flow=flow_style, unknown="NULL").strip()
 
 
@@ -95,6 +96,8 @@ def to_python(value: object) -> str:
 
 def yaml_dquote(text: object) -> str:
     """A YAML text in double quotes."""
+    from saltlite.config.yaml import dump_scalar
+
     return dump_scalar(str(text), '"')
 
 
@@ -113,12 +116,16 @@ def yaml_encode(value: object) -> str:
     if isinstance(value, (str, Undefined)):
         return yaml_dquote(value)
     if value is None or isinstance(value, (bool, int, float)):
+        from saltlite.config.yaml import dump
+
         return dump(value).strip()
     raise TypeError(f"yaml_encode() only works with YAML scalar data; failed for {type(value)}")
 
 
 def dict_to_sls_yaml_params(value: Mapping[str, object], flow_style: bool = False) -> str:
     """A map as the list of parameters that a state takes."""
+    from saltlite.config.yaml import dump
+
     return dump([{key: item} for key, item in value.items()], flow=flow_style).strip()
 
 

@@ -36,7 +36,6 @@ from saltlite.templates.limits import (
     BRACES,
     MAX_CHARS,
     TIME_LIMIT,
-    CountingGenerator,
     Meter,
     limit_filters,
     lorem_ipsum,
@@ -47,6 +46,8 @@ from saltlite.templates.limits import (
 from saltlite.templates.names import QUOTE_ALL, SaltFunctions, SaltModule, opts_of
 
 if TYPE_CHECKING:
+    from jinja2.compiler import CodeGenerator
+
     from saltlite.context import MinionContext
     from saltlite.templates.template import Template
 
@@ -167,7 +168,6 @@ class SaltEnvironment(SandboxedEnvironment):
     """Jinja with Salt's names; :meth:`of` makes one for each template, which costs little."""
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
-    code_generator_class = CountingGenerator
     meter: Meter
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -187,6 +187,13 @@ class SaltEnvironment(SandboxedEnvironment):
         self.tests.update(TESTS)
         self.tests.update(expressions.in_time(TESTS, expressions.TESTS))
         self.globals.update(GLOBALS)
+
+    @property
+    def code_generator_class(self) -> type[CodeGenerator]:  # type: ignore[override]  # read only
+        """The compiler, which counts loops; loaded when it is needed."""
+        from saltlite.templates.generator import CountingGenerator
+
+        return CountingGenerator
 
     @classmethod
     def of(cls, template: Template, ctx: MinionContext, options: dict[str, Any]) -> SaltEnvironment:

@@ -18,8 +18,6 @@ from itertools import islice
 from types import BuiltinMethodType
 from typing import Any
 
-from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
 from jinja2.filters import sync_do_join as do_join
 from jinja2.runtime import Context
 from jinja2.utils import _PassArg, generate_lorem_ipsum, pass_context
@@ -155,32 +153,6 @@ class _CountedSized:
 
 def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
-
-
-class CountingGenerator(CodeGenerator):
-    """Jinja's compiler; the loops that it writes are counted, and joined texts measured."""
-
-    def visit_For(self, node: nodes.For, frame: Frame) -> None:
-        """A loop."""
-        node.iter = nodes.Call(
-            nodes.EnvironmentAttribute("meter"), [node.iter], [], None, None, lineno=node.lineno
-        )
-        super().visit_For(node, frame)
-
-    def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
-        """A call; ours needs no leave of the sandbox."""
-        if not isinstance(node.node, nodes.EnvironmentAttribute):
-            super().visit_Call(node, frame, forward_caller=forward_caller)
-            return
-        self.write("environment.meter.rounds(")
-        self.visit(node.args[0], frame)
-        self.write(")")
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        """Texts joined with ``~``."""
-        self.write("environment.meter.measure(")
-        super().visit_Concat(node, frame)
-        self.write(")")
 
 
 def refuse_large(size: int) -> None:

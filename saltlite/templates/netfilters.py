@@ -5,18 +5,18 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
-import socket
 from collections.abc import Callable, Mapping
 from types import GeneratorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
 log = logging.getLogger(__name__)
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+if TYPE_CHECKING:
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+    Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 MAX_HOSTS = 1_000_000
 """How many addresses ``network_hosts`` lists at most."""
@@ -168,6 +168,8 @@ def dns_check(
     Raises:
         OSError: it has none.
     """
+    import socket
+
     family = socket.AF_INET6 if ipv6 else socket.AF_UNSPEC
     try:
         found = socket.getaddrinfo(name, port, family, socket.SOCK_STREAM)

@@ -106,6 +106,34 @@ def test_the_resolver_is_not_asked_for_what_it_does_not_know(make, name):
     assert name == "nosuch" or everything[name] == grains[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "are_asked"),
+    [
+        *((name, False) for name in ("id", "os", "init", "nosuch")),
+        *((name, True) for name in ("osarch", "virtual", "systemd")),
+    ],
+)
+def test_programs_are_asked_for_what_they_alone_know(make, name, are_asked):
+    asked = []
+
+    class Watched(DeadResolver):
+        def run(self, command, **options):
+            asked.append(command[0])
+            return super().run(command, **options)
+
+        def which(self, program):
+            return f"/usr/bin/{program}" if program == "systemctl" else None
+
+    grains = LazyGrains(make(), Watched())
+    grains.get(name)
+    assert asked == (["systemctl"] if are_asked else [])
+    again = grains.get(name)
+    everything = dict(grains)
+    assert asked.count("systemctl") == 1
+    assert everything.get(name) == again
+    assert {"osarch", "virtual"} <= everything.keys()
+
+
 @pytest.mark.parametrize("name", ["fqdn", "host", "domain", "fqdn_ip4", "fqdn_ip6", "fqdns"])
 def test_the_resolver_is_asked_for_names(make, name):
     host = DeadResolver()
