@@ -91,7 +91,9 @@ def matches(
         TargetError: the target is not well formed; nobody is meant.
     """
     # A minion knows itself: what it does not have is not there, and not unknown.
-    known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
+    known = facts
+    if not facts.grains or facts.pillar is None or facts.pillar is NO_FACTS:
+        known = MinionFacts(facts.id, facts.grains or {}, facts.pillar or {})
     return _compile_cached(target, nodegroups).matcher(known) is True
 
 
@@ -293,12 +295,12 @@ def _compile_cached(target: Target, nodegroups: Mapping[str, object]) -> _Compil
         return _compile_target(target, nodegroups)
     if target.tgt_type == "nodegroup":
         return _compile_target(target, nodegroups)
-    return _compile_without_groups(target)
+    return _compile_without_groups(tgt, target.tgt_type, target.delimiter)
 
 
 @lru_cache(maxsize=1024)
-def _compile_without_groups(target: Target) -> _Compiled:
-    return _compile_target(target, NO_GROUPS)
+def _compile_without_groups(tgt: str, tgt_type: str, delimiter: str) -> _Compiled:
+    return _compile_target(Target(tgt, tgt_type, delimiter), NO_GROUPS)
 
 
 # Longer ones are mostly lists that programs make, each for one use.
@@ -551,13 +553,20 @@ class _Search:
         if isinstance(value, Mapping):
             return self._in_map(value, at)
         if isinstance(value, list | tuple):
-            return any(
-                self._value_fits(item, at)
-                if isinstance(item, str) or not isinstance(item, Mapping)
-                else self._in_map(item, at)
-                for item in value
-            )
+            return self._in_list(value, at)
         return self._value_fits(value, at)
+
+    def _in_list(self, items: Sequence[object], at: int) -> bool:
+        test = self._test_from(at)
+        for item in items:
+            if type(item) is str:  # most are, and a top file asks each minion about hundreds
+                if test is not None and test(item.lower()):
+                    return True
+            elif (
+                self._in_map(item, at) if isinstance(item, Mapping) else self._value_fits(item, at)
+            ):
+                return True
+        return False
 
     def _in_map(self, data: Mapping[Any, Any], at: int) -> bool:
         """Whether the pattern is ``*``, one of the keys, or fits deeper; ``*:`` skips a level."""

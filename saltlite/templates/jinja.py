@@ -32,6 +32,7 @@ from saltlite.templates.blocks import DataError, SerializedBlocks
 from saltlite.templates.compiled import CompiledFiles, compiled_files
 from saltlite.templates.excerpt import excerpt, nearest, similar
 from saltlite.templates.filters import FILTERS, TESTS
+from saltlite.templates.jinja_options import is_plain, read_options
 from saltlite.templates.limits import (
     BRACES,
     MAX_CHARS,
@@ -66,8 +67,8 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     Raises:
         RenderError: it does not render.
     """
-    options = _jinja_options(template, opts_of(ctx))
-    if _is_plain(template.text, options):
+    options = read_options(template.sls, opts_of(ctx))
+    if is_plain(template.text, options):
         return template.text
     environment = _kind_of_environment(ctx).of(template, ctx, options)
     try:
@@ -96,19 +97,6 @@ def _quoting_kind() -> type[SaltEnvironment]:
             self.quote_all()
 
     return QuotingEnvironment
-
-
-MARKS = ("{{", "{%", "{#", "\r")
-"""Without these, and with Jinja's own delimiters, a text is what it renders to."""
-
-_KEEPS_PLAIN = frozenset({"trim_blocks", "lstrip_blocks", "autoescape"})
-
-
-def _is_plain(text: str, options: Mapping[str, object]) -> bool:
-    """Whether there is nothing in a text for Jinja to do."""
-    if not options.keys() <= _KEEPS_PLAIN or len(text) > MAX_CHARS:
-        return False
-    return not any(mark in text for mark in MARKS)
 
 
 def _join_pieces(pieces: Iterator[str]) -> str:
@@ -373,44 +361,6 @@ class _FileLoader(jinja2.BaseLoader):
             return data.decode()
         except UnicodeDecodeError:
             return data.decode("latin-1")
-
-
-def _jinja_options(template: Template, opts: Mapping[str, Any]) -> dict[str, Any]:
-    """Jinja's options from ``jinja_sls_env``, ``jinja_env`` and the two older ones."""
-    options: dict[str, Any] = {}
-    wanted = opts.get("jinja_sls_env" if template.sls else "jinja_env") or {}
-    for name, value in wanted.items():
-        if name in ALLOWED_OPTIONS:
-            options[name] = value
-        else:
-            log.warning("jinja2 environment %s is not recognized", name)
-    for old, name in OLDER_OPTIONS:
-        if opts.get(old):
-            options[name] = True
-    return options
-
-
-OLDER_OPTIONS = (("jinja_trim_blocks", "trim_blocks"), ("jinja_lstrip_blocks", "lstrip_blocks"))
-"""Options that came before ``jinja_env``, and what they turn on."""
-
-ALLOWED_OPTIONS = frozenset(
-    {
-        "autoescape",
-        "block_end_string",
-        "block_start_string",
-        "comment_end_string",
-        "comment_start_string",
-        "keep_trailing_newline",
-        "line_comment_prefix",
-        "line_statement_prefix",
-        "lstrip_blocks",
-        "newline_sequence",
-        "trim_blocks",
-        "variable_end_string",
-        "variable_start_string",
-    }
-)
-"""The options of Jinja that configuration may set; the others would be code."""
 
 
 class TemplateError(Exception):

@@ -23,12 +23,7 @@ from jinja2.runtime import Context
 from jinja2.utils import _PassArg, generate_lorem_ipsum, pass_context
 
 from saltlite.core.lazyregex import regex
-
-MAX_CHARS = 64 * 1024 * 1024
-"""How long a rendered template, a text or a list in it may be.
-
-Source: docs/security.md#malformed-input.
-"""
+from saltlite.templates.jinja_options import MAX_CHARS
 
 MAX_BITS = 1_000_000
 """How large a number may be; what multiplies larger ones takes minutes."""

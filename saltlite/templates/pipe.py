@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from saltlite.core.dataclasses import dataclass, field
@@ -93,14 +95,20 @@ def pipe(text: str, default: str) -> list[Stage]:
 
     A line that names a program (``#!/bin/sh``) names no renderer.
     """
-    first = text.partition("\n")[0].strip()
+    end = text.find("\n")
+    first = (text if end < 0 else text[:end]).strip()
     named = first[2:] if first.startswith("#!") and not first.startswith("#!/") else default
+    return list(_parse_stages(named))
+
+
+@lru_cache(maxsize=64)
+def _parse_stages(named: str) -> Sequence[Stage]:
     stages = []
     for part in named.split("|"):
         name, _, argument = part.strip().partition(" ")
         if name:
             stages.append(Stage(name, argument.strip()))
-    return stages
+    return tuple(stages)
 
 
 def is_allowed(name: str, whitelist: Any, blacklist: Any) -> bool:
@@ -112,11 +120,16 @@ def _find_renderer(name: str, source: TemplateSource, ctx: MinionContext) -> Ren
     own = _of_user(name, ctx)
     if own is not None:
         return own
-    module = RENDERERS.load(name)
+    module = _load_builtin(name)
     if module is None:
         raise RenderError(f"renderer {name!r} is not available", path=source.path, line=1)
     found: Renderer = vars(module)["render"]
     return found
+
+
+@lru_cache
+def _load_builtin(name: str) -> ModuleType | None:
+    return RENDERERS.load(name)
 
 
 def _of_user(name: str, ctx: MinionContext) -> Renderer | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.errors import RenderError
+from saltlite.templates.jinja_options import is_plain, read_options
+from saltlite.templates.names import opts_of
 from saltlite.templates.template import render_template
 
 if TYPE_CHECKING:
@@ -22,8 +24,11 @@ def renderer_of(engine: str) -> Callable[[Any, TemplateSource, MinionContext, st
     def render(data: object, source: TemplateSource, ctx: MinionContext, argument: str) -> str:
         if argument not in ("", FROM_INPUT):
             raise RenderError(f"Unknown renderer option: {argument}", path=source.path, line=1)
+        text = str(data)
+        if engine == "jinja" and is_plain(text, read_options(source.sls, opts_of(ctx))):
+            return text  # what it would see need not be made
         return render_template(
-            str(data),
+            text,
             engine,
             ctx,
             saltenv=source.saltenv,

@@ -311,7 +311,7 @@ def test_ping_needs_no_jinja(tmp_path):
 )
 def test_plain_text_is_what_jinja_makes_of_it(tmp_path, monkeypatch, text, extra):
     quick = _outcome(text, make(tmp_path / "quick", extra=extra))
-    monkeypatch.setattr(jinja, "_is_plain", lambda text, options: False)
+    monkeypatch.setattr(jinja, "is_plain", lambda text, options: False)
     assert quick == _outcome(text, make(tmp_path / "full", extra=extra))
 
 
