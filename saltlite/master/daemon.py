@@ -45,6 +45,7 @@ from saltlite.master.rehearsal import rehearse
 from saltlite.master.reqserver import ReqServer
 from saltlite.master.runs import Execute, RunServer
 from saltlite.master.supervisor import ChildSpec, Supervisor
+from saltlite.pillar.precompiled import precompile_pillar
 from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EventPusher
 from saltlite.version import __version__
@@ -206,6 +207,7 @@ class Master:
         jobs.close()
         warn_of_open_doors(config)
         rehearse(key)
+        precompile_pillar(config)
         return shared
 
     def _run_supervisor(self, shared: Shared) -> int:

@@ -75,6 +75,21 @@ def check_for_minion(
     return _finish_pillar(compiler, config.pillar, standing), compiler.mistakes.problems
 
 
+def compiler_of_nobody(config: MasterConfig) -> Compiler:
+    """What compiles pillars on a master, for a minion without a name and without grains."""
+    from saltlite.config.asminion import as_minion
+
+    return _make_compiler(
+        as_minion(config, ""),
+        config.pillar,
+        {},
+        pillarenv=None,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+        owner=config,
+    )
+
+
 def compile_masterless(
     ctx: MinionContext,
     *,

@@ -84,6 +84,10 @@ class PillarTree:
         found = self._server.read(name, saltenv)
         return None if found is None else SlsFile(found[0], name, found[1].decode())
 
+    def files(self, saltenv: str) -> list[str]:
+        """All files of an environment by their paths below the root, sorted."""
+        return self._server.files(saltenv)
+
     def matching(self, pattern: str, saltenv: str) -> list[str]:
         """The SLS names of an environment that a glob fits, sorted; without a glob the name."""
         if not any(char in pattern for char in "*?["):

@@ -26,7 +26,8 @@ from jinja2.utils import pass_context
 from saltlite.core.lazyregex import regex
 from saltlite.core.patterns import LIMIT_S, ask_outside
 from saltlite.errors import PatternTooSlow
-from saltlite.templates.limits import MAX_CHARS, LimitExceeded, Meter, meter_of, refuse_large
+from saltlite.templates.jinja_options import MAX_CHARS
+from saltlite.templates.limits import LimitExceeded, Meter, meter_of, refuse_large
 
 FILTERS: Final = ("check_whitelist_blacklist", "regex_match", "regex_replace", "regex_search")
 TESTS: Final = ("match",)

@@ -32,10 +32,9 @@ from saltlite.templates.blocks import DataError, SerializedBlocks
 from saltlite.templates.compiled import CompiledFiles, compiled_files
 from saltlite.templates.excerpt import excerpt, nearest, similar
 from saltlite.templates.filters import FILTERS, TESTS
-from saltlite.templates.jinja_options import is_plain, read_options
+from saltlite.templates.jinja_options import MAX_CHARS, is_plain, read_options
 from saltlite.templates.limits import (
     BRACES,
-    MAX_CHARS,
     TIME_LIMIT,
     Meter,
     limit_filters,
@@ -77,6 +76,20 @@ def render_text(template: Template, ctx: MinionContext) -> str:
     except Exception as error:
         raise _explain_error(error, template, environment) from error
     return f"{rendered}\n" if template.text.endswith("\n") else rendered
+
+
+def compile_ahead(template: Template, ctx: MinionContext) -> bool:
+    """Compile a template that others will render; ``False`` if it is a text without Jinja.
+
+    Raises:
+        jinja2.TemplateError: it cannot be compiled; and what its constants may raise.
+    """
+    options = read_options(template.sls, opts_of(ctx))
+    if is_plain(template.text, options):
+        return False
+    environment = _kind_of_environment(ctx).of(template, ctx, options)
+    environment.compile_text(template.text, template.name, _filename_of(template))
+    return True
 
 
 def _kind_of_environment(ctx: MinionContext) -> type[SaltEnvironment]:
@@ -317,6 +330,11 @@ def _filename_of(template: Template) -> str:
     return template.path or "<template>"
 
 
+def name_of_import(path: str, saltenv: str) -> str:
+    """What errors call a template that another one imports."""
+    return f"salt://{path}" if saltenv == "base" else f"salt://{path}?saltenv={saltenv}"
+
+
 class _FileLoader(jinja2.BaseLoader):
     """Templates that others import, from the file server."""
 
@@ -342,9 +360,7 @@ class _FileLoader(jinja2.BaseLoader):
         if text is None:
             raise jinja2.TemplateNotFound(name)
         own = {"tplfile": path, "tpldir": posixpath.dirname(path) or "."}
-        filename = f"salt://{path}"
-        if self._saltenv != "base":
-            filename += f"?saltenv={self._saltenv}"
+        filename = name_of_import(path, self._saltenv)
         return environment.compile_text(text, path, filename, {**(globals or {}), **own})
 
     def _read_template(self, path: str) -> str | None:
