@@ -237,7 +237,7 @@ class _Turner:
         self._sls: dict[Any, list[tuple[Any, str]]] = {}
         for ident, body in result.high.items():
             for module, run in runs(body):
-                self._sls.setdefault(origin_of(body).sls, []).append((ident, module))
+                self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
                 name = _find_argument(run, "name")
                 if isinstance(name, Hashable):
                     self._names.setdefault(name, []).append((ident, module))
@@ -388,6 +388,8 @@ def _arguments_for(key: object, values: list[Any]) -> list[High]:
 
 # --- checks --------------------------------------------------------------------------------------
 
+_LOOKED_AT = CHECKED | {"names"}
+
 Met = dict[Any, tuple[str, dict[Any, Any]]]
 """Of each ID the last of its modules with requisites, and of what that one names the modules."""
 
@@ -407,15 +409,13 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
         if not isinstance(body, Mapping):
             errors.append(f"The type {ident} in {body} is not formatted as a dictionary")
             continue
+        sls = body.get("__sls__")
         for module, run in runs(body):
-            errors += _state_errors(ident, body, module, run, met)
+            errors += _state_errors(ident, sls, module, run, met)
     return errors
 
 
-def _state_errors(
-    ident: object, body: Mapping[Any, Any], module: str, run: object, met: Met
-) -> Iterator[str]:
-    sls = origin_of(body).sls
+def _state_errors(ident: object, sls: object, module: str, run: object, met: Met) -> Iterator[str]:
     if run is None:
         yield colon(ident, f"SLS '{sls}'", module)
         return
@@ -431,7 +431,8 @@ def _state_errors(
                 'missing a ":"'
             )
     for argument in run:
-        if isinstance(argument, (dict, Mapping)):
+        # Most arguments are of the function, which says itself what is wrong with them.
+        if isinstance(argument, (dict, Mapping)) and not _LOOKED_AT.isdisjoint(argument):
             yield from _argument_errors(ident, sls, module, argument, met)
     if not functions:
         yield f"No function declared in state '{ident}' in SLS '{sls}'"

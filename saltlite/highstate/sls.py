@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -343,12 +343,11 @@ def reader(ctx: MinionContext, *, auto_order: bool | None = None) -> Reader:
     return Reader(ctx, StateTree(file_client(ctx)), auto_order)
 
 
-def runs(body: object) -> Iterator[tuple[str, Any]]:
+def runs(body: object) -> Sequence[tuple[str, Any]]:
     """The modules of a declaration and what is said to each; nothing for what is no declaration."""
     if isinstance(body, (dict, Mapping)):  # dict first: it is a tenth of the time to look
-        for module, run in body.items():
-            if not str(module).startswith("__"):
-                yield module, run
+        return [pair for pair in body.items() if str(pair[0])[:2] != "__"]
+    return []
 
 
 def origin_of(body: object) -> SlsRef:

@@ -7,6 +7,7 @@ plug-ins there are, :mod:`saltlite.loader.catalogue` knows.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType, ModuleType
 
@@ -51,7 +52,9 @@ class Parts(Mapping[str, FunctionType]):
 
     def __getitem__(self, name: str) -> FunctionType:
         part, function = self._homes[name]
-        found: FunctionType = vars(importlib.import_module(part))[function]
+        # A run looks up hundreds; who asks while another thread imports the part waits for it.
+        loaded = vars(sys.modules[part]).get(function) if part in sys.modules else None
+        found: FunctionType = loaded or vars(importlib.import_module(part))[function]
         return found
 
     def __contains__(self, name: object) -> bool:

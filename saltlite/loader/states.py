@@ -62,9 +62,11 @@ def functions(module: str) -> Mapping[str, FunctionType]:
 
 
 def _of_user(module: str, ctx: MinionContext) -> Mapping[str, Callable[..., Any]] | None:
-    from saltlite.loader.surroundings import surroundings
-    from saltlite.loader.user import UserModules
+    modules: Any = ctx.state.get(_OWN)
+    if modules is None:
+        from saltlite.loader.surroundings import surroundings
+        from saltlite.loader.user import UserModules
 
-    modules: UserModules = ctx.state.setdefault(_OWN, UserModules(ctx, "states", surroundings(ctx)))
+        modules = ctx.state.setdefault(_OWN, UserModules(ctx, "states", surroundings(ctx)))
     source = modules.source(module)
     return None if source is None else source.functions

@@ -34,7 +34,8 @@ def file_hash(path: str, form: object = "sha256", chunk_bytes: Any = CHUNK_BYTES
     if form not in LENGTHS:
         raise ValueError(f"Invalid hash type: {form}")
     summer = hashlib.new(form, usedforsecurity=False)
-    with open(path, "rb", opener=_without_waiting) as file:
+    # Without a buffer of Python's: the pieces are large, and most files one.
+    with open(path, "rb", buffering=0, opener=_without_waiting) as file:
         mode = os.fstat(file.fileno()).st_mode
         if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
