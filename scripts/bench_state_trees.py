@@ -171,6 +171,15 @@ cloned:
 ARCHIVES = 4
 MIXED_STATES = MIXES * STATES_OF_A_MIX + ARCHIVES + 1
 
+MANAGED = """\
+f{number}:
+  file.managed:
+    - name: {{{{ root }}}}/f{number}.conf
+    - source: salt://files/f{source}.conf
+    - mode: '0644'
+"""
+SOURCES = 50
+
 RECURSE = """\
 all_of_it:
   file.recurse:
@@ -215,6 +224,15 @@ def write_mixed(root: Path) -> None:
             member.size = 1000
             archive.addfile(member, io.BytesIO(b"x" * 1000))
     _write_top(root, ["mixed"])
+
+
+def write_managed(root: Path, count: int) -> None:
+    """``count`` files, each from one of :data:`SOURCES`."""
+    states = (MANAGED.format(number=number, source=number % SOURCES) for number in range(count))
+    _write(root / "managed.sls", HEAD + "".join(states))
+    for number in range(SOURCES):
+        _write(root / "files" / f"f{number}.conf", f"setting = {number}\n" * 40)
+    _write_top(root, ["managed"])
 
 
 def write_recurse(root: Path, count: int) -> None:
