@@ -55,11 +55,32 @@ def absent(
     identifier: object = False,
     special: str | None = None,
     **kwargs: Any,
-) -> NoCronJob:
+) -> Fact:
     """No job that has this identifier, or runs this command; when it would run does not matter."""
     name = name.strip()
     found = _find_identifier(name, identifier)
-    return NoCronJob(name=name, user=user, identifier=found, special=special)
+    when = {} if special is None else {0: special}
+
+    def holds(ctx: MinionContext) -> bool:
+        table = _read_tab(ctx, user).table()
+        return crontab.drop(table, name, when, found, special=special is not None) == "absent"
+
+    def remove(ctx: MinionContext) -> None:
+        if special is None:
+            answer = ctx.follow(cron.rm_job, user, name, identifier=found)
+        else:
+            answer = ctx.follow(cron.rm_special, user, name, special, found)
+        if answer != "removed":
+            raise _build_error("Cron", name, user, answer)
+
+    return Fact(
+        holds=holds,
+        make=remove,
+        intent=f"Cron {name} is set to be removed",
+        report=f"Cron {name} removed from {user}'s crontab",
+        known=f"Cron {name} already absent",
+        told={user: name},
+    )
 
 
 def env_present(name: str, value: object = None, user: str = "root") -> Variable:
@@ -213,46 +234,6 @@ class CronJob(Resource[Tab]):
 
     def comment_unchanged(self, now: Tab) -> str:
         return f"Cron {self.job.cmd} already present"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoCronJob(Resource[Tab]):
-    """A job that is not in a user's crontab."""
-
-    name: str
-    user: str
-    identifier: str | None
-    special: str | None
-
-    def read(self, ctx: MinionContext) -> Tab:
-        return _read_tab(ctx, self.user)
-
-    def plan(self, now: Tab) -> list[Step]:
-        when = {} if self.special is None else {0: self.special}
-        special = self.special is not None
-        answer = crontab.drop(now.table(), self.name, when, self.identifier, special=special)
-        if answer == "absent":
-            return []
-        step = Step(
-            would=f"Cron {self.name} is set to be removed",
-            did=f"Cron {self.name} removed from {self.user}'s crontab",
-            changes={self.user: self.name},
-            run=self._remove_job,
-        )
-        return [step]
-
-    def _remove_job(self, ctx: MinionContext) -> None:
-        if self.special is None:
-            answer = ctx.follow(cron.rm_job, self.user, self.name, identifier=self.identifier)
-        else:
-            answer = ctx.follow(
-                cron.rm_special, self.user, self.name, self.special, self.identifier
-            )
-        if answer != "removed":
-            raise _build_error("Cron", self.name, self.user, answer)
-
-    def comment_unchanged(self, now: Tab) -> str:
-        return f"Cron {self.name} already absent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,11 +96,26 @@ def bootstrap(name: str, user: str | None = None, silent: bool = True) -> Bootst
     return Bootstrapped(name=str(name), user=user, silent=silent)
 
 
-def cache_cleaned(
-    name: str | None = None, user: str | None = None, force: bool = False
-) -> CacheCleaned:
+def cache_cleaned(name: str | None = None, user: str | None = None, force: bool = False) -> Fact:
     """A package, or without a name all packages, out of npm's cache."""
-    return CacheCleaned(name=name, user=user, force=force)
+    what = name or "cached packages"
+
+    def holds(ctx: MinionContext) -> bool:
+        lines = ctx.follow(packages.cache_list, runas=user).splitlines()
+        if name is None:
+            return not lines
+        root = ctx.follow(packages.cache_path, runas=user).rstrip("/")
+        return not any(line.startswith(f"{root}/{name}/") for line in lines)
+
+    return Fact(
+        holds=holds,
+        make=lambda ctx: ctx.follow(packages.cache_clean, name, runas=user, force=force),
+        intent=f"{what} set to be removed from cache",
+        report=f"{what} successfully removed from cache",
+        known=f"Package {name} is not in the cache" if name else "The cache is empty",
+        told={name or "cache": "Removed"},
+        failed=f"Error cleaning cached {name or 'packages'}",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,39 +210,3 @@ class Bootstrapped(Resource[Any]):
 
     def comment_unchanged(self, now: object) -> str:
         return "Directory is already bootstrapped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheCleaned(Resource[tuple[str, ...]]):
-    """A cache without a package, or without any."""
-
-    name: str | None
-    user: str | None
-    force: bool
-
-    def read(self, ctx: MinionContext) -> tuple[str, ...]:
-        lines = ctx.follow(packages.cache_list, runas=self.user).splitlines()
-        if self.name is None:
-            return tuple(lines)
-        root = ctx.follow(packages.cache_path, runas=self.user).rstrip("/")
-        return tuple(line for line in lines if line.startswith(f"{root}/{self.name}/"))
-
-    @property
-    def _cache_name(self) -> str:
-        return self.name or "cached packages"
-
-    def plan(self, now: tuple[str, ...]) -> list[Step]:
-        step = Step(
-            would=f"{self._cache_name} set to be removed from cache",
-            did=f"{self._cache_name} successfully removed from cache",
-            changes={self.name or "cache": "Removed"},
-            run=self._clean_cache,
-        )
-        return [step] if now else []
-
-    def _clean_cache(self, ctx: MinionContext) -> None:
-        if not ctx.follow(packages.cache_clean, self.name, runas=self.user, force=self.force):
-            raise FunctionError(f"Error cleaning cached {self.name or 'packages'}")
-
-    def comment_unchanged(self, now: tuple[str, ...]) -> str:
-        return f"Package {self.name} is not in the cache" if self.name else "The cache is empty"
