@@ -18,6 +18,7 @@ from saltlite.channel.master import TokenCache
 from saltlite.config.master import MasterConfig
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.plain import PlainMap
+from saltlite.core.rare_lines import RareLine
 from saltlite.crypto.cipher import new_key_string
 from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
@@ -190,6 +191,7 @@ class MasterContext:
     wall_s: Callable[[], float] = time.time
     steady_s: Callable[[], float] = time.monotonic
     asked: AskedMinions = field(default_factory=AskedMinions)
+    store_errors: RareLine = field(default_factory=RareLine)
     # Each worker keeps its own: a module may be asked by each of them in one interval.
     looked_at: dict[str, float] = field(default_factory=dict)
     """Token → when its owner was last found to be welcome, by the steady clock."""

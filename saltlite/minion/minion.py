@@ -44,6 +44,7 @@ from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
 from saltlite.minion.facts import Facts, find_changed_grains
 from saltlite.minion.job import run_job
+from saltlite.minion.late_jobs import LateJobs
 from saltlite.minion.master_link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
@@ -196,6 +197,7 @@ class Minion:
         self._outbox = Outbox([master.name for master in self._masters], random.random)
         self._outbox_changed = asyncio.Condition()
         self._seen = SeenJobs(setup.cachedir / "minion_jids", config.process.minion_jid_queue_hwm)
+        self._late_jobs = LateJobs()
         # Only jobs may be threads: grains, mine and engines have a process of their own always.
         jobs: Spawner = spawner
         if not config.process.multiprocessing:
@@ -537,7 +539,10 @@ class Minion:
 
     def _consider_job(self, link: Link, job: Job) -> None:
         """Take the job if it is meant for us and new."""
-        if self._stopping.is_set() or not self._is_meant(link, job) or self._is_late(job):
+        if self._stopping.is_set() or not self._is_meant(link, job):
+            return
+        # A master that repeats what was taken long ago is no reason to tell of a late job.
+        if not self._seen.has(job.jid) and self._late_jobs.refuse(job):
             return
         # Last: a job for others, or one too late, takes no place among those that are remembered.
         if not self._seen.take(job.jid):
@@ -556,21 +561,6 @@ class Minion:
     def _take_job(self, job: TakenJob, master: str) -> None:
         self._has_run_states = self._has_run_states or applies_states(job)
         self._executor.take(job, master)
-
-    @staticmethod
-    def _is_late(job: Job) -> bool:
-        """Whether the job has waited for us too long: who asked for it does not expect it now."""
-        late_s = 0.0 if job.not_after is None else time.time() - job.not_after
-        if late_s <= 0:
-            return False
-        log.warning(
-            "job %s (%s) is not run: it came %.0f s after its time (the master's job_not_after). "
-            "If it was published just now, the clocks of master and minion differ",
-            job.jid,
-            ",".join(job.functions),
-            late_s,
-        )
-        return True
 
     def _is_meant(self, link: Link, job: Job) -> bool:
         grains, pillar = self._facts.of(link.name)

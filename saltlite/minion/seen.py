@@ -30,6 +30,10 @@ class SeenJobs:
         self._writable = True
         self._load()
 
+    def has(self, jid: str) -> bool:
+        """Whether ``jid`` was taken."""
+        return jid in self._jids
+
     def take(self, jid: str) -> bool:
         """Note ``jid``; ``False`` if it was taken before."""
         if jid in self._jids:

@@ -8,7 +8,7 @@ import pytest
 
 from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster, eventually, is_installed
 from saltlite.core.messages import Job
-from saltlite.minion.minion import Minion
+from saltlite.minion.late_jobs import LateJobs
 
 JOB = {"jid": "20240102030405000678", "fun": "test.ping", "arg": [], "tgt": "*"}
 
@@ -18,7 +18,7 @@ JOB = {"jid": "20240102030405000678", "fun": "test.ping", "arg": [], "tgt": "*"}
 )
 def test_a_job_has_a_time_after_which_it_is_not_begun(ahead_s: int | None, late: bool) -> None:
     not_after = {} if ahead_s is None else {"not_after": int(time.time()) + ahead_s}
-    assert Minion._is_late(Job.from_wire({**JOB, **not_after})) is late
+    assert LateJobs().refuse(Job.from_wire({**JOB, **not_after})) is late
 
 
 def test_a_job_of_the_time_without_a_key_is_not_run_when_the_key_is_back() -> None:

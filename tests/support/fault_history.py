@@ -38,6 +38,9 @@ from typing import Any
 
 Line = dict[str, Any]
 
+DRAFTS = "drafts"
+"""The place of half-written files, in ``usage``. A killed writer leaves one, swept in an hour."""
+
 
 class HistoryFile:
     """Where the threads of the lab write what they see."""

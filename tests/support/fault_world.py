@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from fault_history import HistoryFile, digest_of
+from fault_history import DRAFTS, HistoryFile, digest_of
 from fault_script import JOBS, MINIONS, WORKERS, Job, Script
 from fault_shim import Shim, compile_shim, has_compiler
 from net import Proxy
@@ -426,12 +426,12 @@ class World:
         for name in self.minions:
             places |= {f"{name}/{one}": self.cache_dir(name) / one for one in ("proc", "outbox")}
         counts = {
-            name: sum(1 for one in path.rglob("*") if one.is_file() or one.is_socket())
+            name: sum(one.name[0] != "." and not one.is_dir() for one in path.rglob("*"))
             for name, path in places.items()
         }
         drafts = [one for side in ("master", *self.minions)
                   for one in self.cache_dir(side).rglob(".*.tmp")]  # fmt: skip
-        return {**counts, "drafts": len(drafts)}
+        return {**counts, DRAFTS: len(drafts)}
 
 
 def title_of(process: psutil.Process) -> str:

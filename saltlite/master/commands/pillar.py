@@ -211,7 +211,9 @@ def _cache_facts(
             for bank, value in found.items():
                 ctx.minions.write_newest(bank, minion_id, value, asked_ns, _now_ns(ctx))
     except StoreError as error:
-        log.error("What minion %s has told is not kept: %s", minion_id, error)
+        more = ctx.store_errors.count(ctx.steady_s())
+        if more is not None:
+            log.error("What minion %s has told is not kept: %s%s", minion_id, error, more)
 
 
 def _fire_refresh(ctx: MasterContext, minion_id: str) -> None:

@@ -534,7 +534,7 @@ def test_too_many_returns_without_a_job(world: World, web1: Minion) -> None:
 
 
 def test_a_return_that_cannot_be_recorded_is_to_be_sent_again(
-    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     jid = publish(world)
 
@@ -545,6 +545,10 @@ def test_a_return_that_cannot_be_recorded_is_to_be_sent_again(
     world.bus.events.clear()
     assert web1.ask("_return", jid=jid, **{"return": True}) == ""
     assert world.bus.events == []
+    # The disk is one fault, however many requests meet it.
+    for _ in range(5):
+        assert web1.ask("_return", jid=jid, **{"return": True}) == ""
+    assert [one.levelname for one in caplog.records if "No space left" in one.message] == ["ERROR"]
 
 
 def test_an_error_of_ours_is_answered(

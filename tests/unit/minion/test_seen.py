@@ -50,6 +50,7 @@ def test_a_disk_that_fails_is_said_once(tmp_path: Path, caplog: pytest.LogCaptur
     assert seen.take(jid(1))
     assert seen.take(jid(2))
     assert not seen.take(jid(1))
+    assert seen.has(jid(1)) and not seen.has(jid(3))
     assert caplog.text.count("cannot be kept") == 1
 
 
