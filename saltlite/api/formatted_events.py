@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from saltlite.api.negotiation import encode_json
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 
 JOBS_MOST: Final = 200
 MINIONS_MOST: Final = 10_000
@@ -104,26 +106,26 @@ class JobsAndMinions:
     def _take_job(self, words: list[str], data: Mapping[str, object]) -> None:
         jid, what = words[2], words[3] if len(words) > 3 else ""
         if what == "new" and len(words) == 4:
-            self._begin_job(jid, data)
+            self._begin_job(jid, _read_job_event(data))
         elif what == "ret" and len(words) == 5:
             self._return(jid, words[4], data)
 
-    def _begin_job(self, jid: str, data: Mapping[str, Any]) -> None:
-        minions = data.get("minions")
+    def _begin_job(self, jid: str, data: JobEvent) -> None:
+        minions = data.minions
         asked = [one for one in minions if isinstance(one, str)] if minions else []
         self._put_job(
             jid,
             {
                 "jid": jid,
-                "start_time": data.get("_stamp"),
+                "start_time": data.stamp,
                 "minions": {one: {"success": False} for one in asked[:MINIONS_MOST]},
-                "fun": data.get("fun"),
-                "tgt": data.get("tgt"),
-                "tgt_type": data.get("tgt_type"),
+                "fun": data.fun,
+                "tgt": data.tgt,
+                "tgt_type": data.tgt_type,
                 "state": RUNNING,
             },
         )
-        if data.get("fun") == GRAINS:
+        if data.fun == GRAINS:
             self._minions.clear()
 
     def _return(self, jid: str, minion: str, data: Mapping[str, object]) -> None:
@@ -136,8 +138,9 @@ class JobsAndMinions:
         if all("retcode" in one for one in job["minions"].values()):
             job["state"] = COMPLETE
         self._put_job(jid, job)
-        if data.get("fun") == GRAINS:
-            self._put_minion(minion, {"grains": data.get("return")})
+        event = _read_job_event(data)
+        if event.fun == GRAINS:
+            self._put_minion(minion, {"grains": event.return_})
 
     def _take_key(self, minion: str, act: object) -> None:
         if act == "delete":
@@ -148,13 +151,14 @@ class JobsAndMinions:
 
     def _take_presence(self, data: Mapping[str, Any]) -> None:
         """``present`` has all minions that are connected, ``change`` those that came and went."""
+        event = read_fields(PresenceEvent, data)
         known = self._minions.keys()
-        if isinstance(data.get("present"), list):
-            present = {one for one in data["present"] if isinstance(one, str)}
+        if isinstance(event.present, list):
+            present = {one for one in event.present if isinstance(one, str)}
             lost, new = known - present, present - known
         else:
-            lost = known & _names(data.get("lost"))
-            new = _names(data.get("new")) - known
+            lost = known & _names(event.lost)
+            new = _names(event.new) - known
         for minion in lost:
             self._minions.pop(minion)
         for minion in sorted(new):
@@ -177,6 +181,32 @@ class JobsAndMinions:
     def _put_minion(self, minion: str, about: Mapping[str, object]) -> None:
         self._minions.put(minion, encode_json({**about, "id": minion}))
         self._changed["minions"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvent:
+    """What an event tells of a job that begins, or of its return on one minion."""
+
+    minions: Any = None
+    stamp: object = None
+    fun: object = None
+    tgt: object = None
+    tgt_type: object = None
+    return_: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresenceEvent:
+    """Which minions are connected, or which came and went."""
+
+    present: Any = None
+    lost: object = None
+    new: object = None
+
+
+def _read_job_event(data: Mapping[str, Any]) -> JobEvent:
+    spelt = {"stamp": data.get("_stamp"), "return_": data.get("return")}
+    return read_fields(JobEvent, {**data, **spelt})
 
 
 def _names(value: object) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from saltlite.api.messages import HttpError
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.ids import valid_function, valid_jid
 from saltlite.core.lazyregex import regex
 from saltlite.loader.arguments import parse_argument, split_keyword
@@ -157,22 +158,37 @@ def is_token(value: object) -> bool:
 # --- local -------------------------------------------------------------------------------
 
 
-def _read_local(client: str, chunk: Mapping[str, object]) -> LocalCall:
-    fun = _read_functions(chunk.get("fun"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fields:
+    """What a chunk says, unread; ``None`` is what it does not say."""
+
+    fun: object = None
+    tgt: object = None
+    arg: object = None
+    ret: object = None
+    jid: object = None
+    full_return: object = None
+    batch: object = None
+    subset: object = None
+
+
+def _read_local(client: str, given: Mapping[str, object]) -> LocalCall:
+    chunk = read_fields(_Fields, given)
+    fun = _read_functions(chunk.fun)
     return LocalCall(
         client=client,
-        tgt=_read_target(chunk.get("tgt")),
+        tgt=_read_target(chunk.tgt),
         fun=fun,
-        arg=_read_job_arguments(fun, chunk),
-        tgt_type=_read_text(chunk, "tgt_type", _read_text(chunk, "expr_form", "glob")),
-        ret=_read_ret(chunk.get("ret")),
-        jid=_read_jid(chunk.get("jid")),
-        timeout_s=_read_seconds(chunk, "timeout"),
-        gather_job_timeout_s=_read_seconds(chunk, "gather_job_timeout"),
-        full_return=bool(chunk.get("full_return")),
-        batch=_read_batch(chunk.get("batch")),
-        subset=_read_subset(chunk.get("subset")),
-        options={name: chunk[name] for name in _OPTIONS if chunk.get(name) is not None},
+        arg=_read_job_arguments(fun, given),
+        tgt_type=_read_text(given, "tgt_type", _read_text(given, "expr_form", "glob")),
+        ret=_read_ret(chunk.ret),
+        jid=_read_jid(chunk.jid),
+        timeout_s=_read_seconds(given, "timeout"),
+        gather_job_timeout_s=_read_seconds(given, "gather_job_timeout"),
+        full_return=bool(chunk.full_return),
+        batch=_read_batch(chunk.batch),
+        subset=_read_subset(chunk.subset),
+        options={name: given[name] for name in _OPTIONS if given.get(name) is not None},
     )
 
 
@@ -240,17 +256,18 @@ def _read_subset(subset: object) -> int:
 # --- runners and wheel functions ---------------------------------------------------------
 
 
-def _read_run(client: str, chunk: Mapping[str, object]) -> RunCall:
+def _read_run(client: str, given: Mapping[str, object]) -> RunCall:
+    chunk = read_fields(_Fields, given)
     kind, _, is_async = client.partition("_")
-    fun = chunk.get("fun")
+    fun = chunk.fun
     if not isinstance(fun, str) or not fun:
         raise HttpError(400, "fun: the name of a function is needed")
     if fun.count(".") != 1 or not valid_function(fun):
         raise HttpError(400, SYNTAX)
-    words, arg = _split_words(_as_list(chunk.get("arg")))
+    words, arg = _split_words(_as_list(chunk.arg))
     beside = {
         name: value
-        for name, value in chunk.items()
+        for name, value in given.items()
         if name not in _NO_ARGUMENTS and not name.startswith("__")
     }
     return RunCall(
@@ -258,9 +275,9 @@ def _read_run(client: str, chunk: Mapping[str, object]) -> RunCall:
         kind=kind,
         fun=fun,
         arg=arg,
-        kwarg={**words, **beside, **_read_kwarg(chunk)},
-        timeout_s=_read_seconds(chunk, "timeout"),
-        full_return=bool(chunk.get("full_return")),
+        kwarg={**words, **beside, **_read_kwarg(given)},
+        timeout_s=_read_seconds(given, "timeout"),
+        full_return=bool(chunk.full_return),
         is_async=bool(is_async),
     )
 

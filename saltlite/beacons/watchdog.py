@@ -16,7 +16,7 @@ WORDS: Final = {"create": "created", "modify": "modified", "delete": "deleted", 
 ASKED: Final = inotify.mask_of(
     ("create", "delete", "modify", "attrib", "moved_from", "moved_to", "delete_self")
 )
-_FROM, _TO = inotify.WORDS["moved_from"], inotify.WORDS["moved_to"]
+_FROM, _TO = inotify.Mask.MOVED_FROM, inotify.Mask.MOVED_TO
 
 
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
@@ -78,8 +78,8 @@ def _word(change: inotify.Change, came: set[int], went: set[int]) -> str:
         return "move" if change.cookie in came else "delete"
     if mask & _TO:
         return "" if change.cookie in went else "create"
-    if mask & inotify.WORDS["create"]:
+    if mask & inotify.Mask.CREATE:
         return "create"
-    if mask & (inotify.WORDS["delete"] | inotify.WORDS["delete_self"]):
+    if mask & (inotify.Mask.DELETE | inotify.Mask.DELETE_SELF):
         return "delete"
     return "modify"

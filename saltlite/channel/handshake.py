@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.messages import (
     DEFAULT_ENCRYPTION,
     DEFAULT_SIGNING,
@@ -71,6 +72,21 @@ class Accepted:
     publish_port: int
     master_key: PublicKey
     replaces_pinned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthReply:
+    """What a master has signed, unread: nothing of it is believed yet. ``None`` is not there."""
+
+    ret: object = None
+    nonce: object = None
+    pub_key: object = None
+    pub_sig: object = None
+    token: object = None
+    aes: object = None
+    session: object = None
+    sig: object = None
+    publish_port: object = None
 
 
 class MinionHandshake:
@@ -166,9 +182,9 @@ class MinionHandshake:
             raise AuthError(f"the master cannot answer: {str(outer['load'].get('ret'))[:100]!r}")
         signed = as_bytes(outer.get("load"), "load")
         signature = as_bytes(outer.get("sig", b""), "sig")
-        inner = as_map(unpack(signed), "load")
+        inner = read_fields(AuthReply, as_map(unpack(signed), "load"))
         # A reply without a key is a refusal, and has rules of its own for what is believed.
-        if "pub_key" not in inner:
+        if inner.pub_key is None:
             self._raise_refusal(inner, signed, signature)
         # The key first: a signature that fits the key beside it could be anybody's.
         master_key = self._check_master_key(inner)
@@ -176,12 +192,12 @@ class MinionHandshake:
         self._check_nonce(inner)
         return self._read_keys(inner, master_key)
 
-    def _raise_refusal(self, inner: Mapping[str, object], signed: bytes, signature: bytes) -> None:
+    def _raise_refusal(self, inner: AuthReply, signed: bytes, signature: bytes) -> None:
         """Raise what the master's refusal means; it is only as good as the pinned key."""
         if self._pinned is not None and not self._pinned.verify(signed, signature, self._sig_algo):
             raise CryptoError(KEY_CHANGED.format(path=self._pinned_path))
         self._check_nonce(inner)
-        ret = inner.get("ret")
+        ret = inner.ret
         if ret is True:
             raise KeyPending("the master has not accepted this key yet")
         if ret is False:
@@ -190,12 +206,12 @@ class MinionHandshake:
             raise MasterFull("the master serves as many minions as it may")
         raise AuthError("the master answered neither yes nor no")
 
-    def _check_master_key(self, inner: Mapping[str, object]) -> PublicKey:
+    def _check_master_key(self, inner: AuthReply) -> PublicKey:
         """The key in the reply, if this minion may believe it.
 
         Source: docs/wire.md#what-the-minion-does-next.
         """
-        key = PublicKey.from_pem(as_text(inner["pub_key"], "pub_key"))
+        key = PublicKey.from_pem(as_text(inner.pub_key, "pub_key"))
         if self._finger and key.fingerprint(self._hash_type).replace(":", "") != self._finger:
             raise MasterUntrusted("the master's key does not have the fingerprint demanded")
         same = self._pinned is not None and self._pinned.pem == key.pem
@@ -211,27 +227,27 @@ class MinionHandshake:
             self._check_token(inner)
         return key
 
-    def _is_vouched_for(self, inner: Mapping[str, object], *, needed: bool) -> bool:
+    def _is_vouched_for(self, inner: AuthReply, *, needed: bool) -> bool:
         """Whether the signing key has vouched for the master's key."""
         # A signature that is missing could have been cut out on the way, so it is never optional.
-        if ("pub_sig" in inner) != (self._sign_key is not None):
+        if (inner.pub_sig is not None) != (self._sign_key is not None):
             wants = "wants" if self._sign_key is not None else "does not want"
             raise MasterUntrusted(f"this minion {wants} a signature on the master's key")
         if self._sign_key is None or not needed:
             return False
         try:
-            signature = base64.b64decode(as_bytes(inner["pub_sig"], "pub_sig"))
+            signature = base64.b64decode(as_bytes(inner.pub_sig, "pub_sig"))
         except (binascii.Error, ValueError) as error:
             raise MasterUntrusted("the signature on the master's key is unreadable") from error
-        text = as_text(inner["pub_key"], "pub_key").encode()
+        text = as_text(inner.pub_key, "pub_key").encode()
         if not self._sign_key.verify(text, signature, self._sig_algo):
             raise MasterUntrusted("the signature on the master's key does not hold")
         return True
 
-    def _check_token(self, inner: Mapping[str, object]) -> None:
+    def _check_token(self, inner: AuthReply) -> None:
         """The master must prove that it could read what was encrypted to the pinned key."""
         try:
-            token = self._key.decrypt(as_bytes(inner.get("token"), "token"), self._enc_algo)
+            token = self._key.decrypt(as_bytes(inner.token, "token"), self._enc_algo)
         except (WireError, CryptoError) as error:
             raise MasterUntrusted("the master could not read this minion's token") from error
         if not hmac.compare_digest(token, self._token.encode()):
@@ -241,27 +257,27 @@ class MinionHandshake:
         if not key.verify(signed, signature, self._sig_algo):
             raise CryptoError("the signature on the master's reply does not hold")
 
-    def _check_nonce(self, inner: Mapping[str, object]) -> None:
+    def _check_nonce(self, inner: AuthReply) -> None:
         # Before the first request the nonce is empty, and no reply may match that.
-        if not self._nonce or inner.get("nonce") != self._nonce:
+        if not self._nonce or inner.nonce != self._nonce:
             raise CryptoError("the master's reply belongs to another request")
 
-    def _read_keys(self, inner: Mapping[str, object], master_key: PublicKey) -> Accepted:
-        aes = self._key_string(inner, "aes")
+    def _read_keys(self, inner: AuthReply, master_key: PublicKey) -> Accepted:
+        aes = self._key_string(inner.aes, "aes")
         # Salt encrypts the digest with the private key, so it comes out of the signature whole.
-        digest = master_key.x931_recover(as_bytes(inner.get("sig"), "sig"))
+        digest = master_key.x931_recover(as_bytes(inner.sig, "sig"))
         if not hmac.compare_digest(digest, digest_of(aes)):
             raise CryptoError("the digest of the publication key does not hold")
         return Accepted(
             aes=aes,
-            session=self._key_string(inner, "session"),
-            publish_port=as_int(inner.get("publish_port"), "publish_port"),
+            session=self._key_string(inner.session, "session"),
+            publish_port=as_int(inner.publish_port, "publish_port"),
             master_key=master_key,
             replaces_pinned=self._pinned is not None and self._pinned.pem != master_key.pem,
         )
 
-    def _key_string(self, inner: Mapping[str, object], name: str) -> str:
-        plain = self._key.decrypt(as_bytes(inner.get(name), name), self._enc_algo)
+    def _key_string(self, sealed: object, name: str) -> str:
+        plain = self._key.decrypt(as_bytes(sealed, name), self._enc_algo)
         key_string = plain.decode("ascii", "replace")
         Crypticle(key_string)  # only to see that it is one
         return key_string
@@ -308,6 +324,7 @@ class MasterHandshake:
             inner["token"] = echo
         inner["aes"] = minion_key.encrypt(aes.encode(), request.enc_algo)
         inner["session"] = minion_key.encrypt(session.encode(), request.enc_algo)
+        # Besides the signature of the whole: Salt's minions prove the key by this one.
         inner["sig"] = self._key.x931_sign(digest_of(aes))
         inner["nonce"] = request.nonce
         return self._sign_reply(request, inner)

@@ -131,6 +131,7 @@ def read_envelope(frame: bytes, *, minimum_version: int = PROTOCOL_VERSION) -> E
 
 
 def _check_clear_size(load: Mapping[str, Plain], size: int) -> None:
+    # A key and some grains: anything larger is no login, and strangers may send it.
     limit = AUTH_LIMIT_BYTES if load.get("cmd") == "_auth" else CLEAR_LIMIT_BYTES
     if size > limit:
         raise WireError("too large for a clear request")

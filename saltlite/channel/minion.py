@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.messages import (
     DEFAULT_ENCRYPTION,
     DEFAULT_SIGNING,
@@ -27,6 +29,31 @@ from saltlite.transport.codec import pack, pack_bin, unpack, unpack_bytes
 
 TOKEN_MESSAGE: Final = b"salt"
 """What a minion signs to prove in every request that it has its key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PillarReply:
+    """The reply to ``_pillar``, unread: a key for this minion, and what is sealed with it."""
+
+    key: object = None
+    pillar: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedPillar:
+    """What is sealed: bytes and the master's signature of them."""
+
+    data: object = None
+    sig: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedPillar:
+    """What is signed: the pillar, and of which reply to which request it is."""
+
+    key: object = None
+    nonce: object = None
+    pillar: object = None
 
 
 class MinionChannel:
@@ -84,10 +111,10 @@ class MinionChannel:
         nonce = nonce or os.urandom(16).hex()
         # A load that is sent again has the signature of its first time, which covered another ts.
         whole = {name: value for name, value in load.items() if name != "sig"}
-        whole["id"] = self._id
-        whole["nonce"] = nonce
-        whole["ts"] = int(time.time() if now_s is None else now_s)
-        whole["tok"] = self._key.x931_sign(TOKEN_MESSAGE)
+        whole |= {"id": self._id, "nonce": nonce}
+        whole |= {"ts": int(time.time() if now_s is None else now_s)}
+        # The same bytes each time, since X9.31 signs without chance: a master checks them once.
+        whole |= {"tok": self._key.x931_sign(TOKEN_MESSAGE)}
         if self._sign_messages:
             whole["sig"] = self._key.sign(part_to_sign(whole), self._sig_algo)
         envelope = Envelope(
@@ -123,22 +150,23 @@ class MinionChannel:
     def _open_pillar(self, reply: bytes, nonce: str) -> dict[str, Any]:
         if self._master_key is None:
             raise CryptoError("the master's key is not known")
-        outer = as_map(unpack(reply), "reply")
-        wrapped = as_bytes(outer.get("key"), "key")
+        outer = read_fields(PillarReply, as_map(unpack(reply), "reply"))
+        wrapped = as_bytes(outer.key, "key")
         # What is not ASCII is no key string either; Crypticle says so as a CryptoError.
         key = Crypticle(self._key.decrypt(wrapped, self._enc_algo).decode("ascii", "replace"))
-        sealed = as_map(open_sealed(key, as_bytes(outer.get("pillar"), "pillar")), "pillar")
-        data = as_bytes(sealed.get("data"), "data")
-        signature = as_bytes(sealed.get("sig"), "sig")
+        opened = as_map(open_sealed(key, as_bytes(outer.pillar, "pillar")), "pillar")
+        sealed = read_fields(SealedPillar, opened)
+        data = as_bytes(sealed.data, "data")
+        signature = as_bytes(sealed.sig, "sig")
         if not self._master_key.verify(data, signature, self._sig_algo):
             raise CryptoError("the signature on the pillar does not hold")
-        signed = as_map(unpack(data), "data")
+        signed = read_fields(SignedPillar, as_map(unpack(data), "data"))
         # Nobody signed the outer copy of the key: it has to be the one that the master signed.
-        if not hmac.compare_digest(as_bytes(signed.get("key"), "key"), wrapped):
+        if not hmac.compare_digest(as_bytes(signed.key, "key"), wrapped):
             raise CryptoError("the pillar was sealed for another reply")
-        if signed.get("nonce") != nonce:
+        if signed.nonce != nonce:
             raise CryptoError("the pillar belongs to another request")
-        return as_map_of_any_keys(signed.get("pillar"))
+        return as_map_of_any_keys(signed.pillar)
 
 
 def as_map_of_any_keys(value: object) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from saltlite.channel.payload import open_sealed, seal
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.messages import DEFAULT_SIGNING, as_bytes, as_int, as_map, as_text
 from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import SIGNING_ALGORITHMS, PrivateKey, PublicKey
@@ -20,6 +22,16 @@ from saltlite.transport.codec import pack, unpack
 BROADCAST: Final = b"broadcast"
 # Of these the master knows by the ids alone whom they mean; the others go to all minions.
 _ADDRESSED_TYPES = frozenset({"glob", "pcre", "list"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationFrame:
+    """What a frame holds, unread; ``None`` is not there."""
+
+    enc: object = None
+    load: object = None
+    sig: object = None
+    sig_algo: object = None
 
 
 class StalePublication(WireError):
@@ -43,6 +55,7 @@ def seal_publication(
         WireError: the job holds something that cannot travel.
     """
     crypticle = Crypticle(aes) if isinstance(aes, str) else aes
+    # Within what is sealed and signed, so that nobody can give an old job a new number.
     load = seal(crypticle, {**job, "serial": serial}, iv=iv)
     frame: dict[str, Any] = {"enc": "aes", "load": load}
     if signer is not None:
@@ -75,10 +88,10 @@ def open_publication(
         StalePublication: to be dropped without a word.
         CryptoError: the key does not fit: authenticate again, and try the same frame again.
     """
-    message = as_map(unpack(frame), "publication")
-    if message.get("enc") != "aes":
+    message = read_fields(PublicationFrame, as_map(unpack(frame), "publication"))
+    if message.enc != "aes":
         raise WireError("publication is not encrypted")
-    load = as_bytes(message.get("load"), "load")
+    load = as_bytes(message.load, "load")
     if require_signature:
         _check_signature(message, load, master_key)
     job = as_map(open_sealed(crypticle, load), "job")
@@ -91,16 +104,14 @@ def open_publication(
     return job, serial
 
 
-def _check_signature(
-    message: Mapping[str, object], load: bytes, master_key: PublicKey | None
-) -> None:
+def _check_signature(message: PublicationFrame, load: bytes, master_key: PublicKey | None) -> None:
     if master_key is None:
         raise WireError("the master's key is not known")
-    algorithm = as_text(message.get("sig_algo"), "sig_algo")
+    algorithm = as_text(message.sig_algo, "sig_algo")
     # The frame names its own algorithm, so the choice must hold no weak one.
     if algorithm not in SIGNING_ALGORITHMS:
         raise WireError("publication is signed with an unknown algorithm")
-    if not master_key.verify(load, as_bytes(message.get("sig"), "sig"), algorithm):
+    if not master_key.verify(load, as_bytes(message.sig, "sig"), algorithm):
         raise WireError("the signature on the publication does not hold")
 
 

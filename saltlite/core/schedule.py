@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from saltlite.core.crontimes import CronTimes, read_cron
 from saltlite.core.dataclasses import dataclass, replace
+from saltlite.core.fields import read_fields
 from saltlite.core.localtime import clock_of, first_after, first_after_each, point_of
 from saltlite.core.moments import Moment, UnreadableMoment, read_moment
 
@@ -220,23 +221,41 @@ def timing_of(name: str, entry: Mapping[str, object], whens: Mapping[str, object
         raise BadSchedule(f"schedule job {name}: {error}. Ignoring.") from None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryTimes:
+    """What an entry says of times, unread."""
+
+    when: object = None
+    cron: Any = None
+    once: object = None
+    once_fmt: str | None = None
+    run_on_start: object = False
+    splay: object = None
+    range: object = None
+    skip_during_range: object = None
+    run_after_skip_range: object = False
+    after: object = None
+    until: object = None
+
+
 def _read_timing(
-    entry: Mapping[str, object], intervals: Sequence[str], whens: Mapping[str, object]
+    given: Mapping[str, object], intervals: Sequence[str], whens: Mapping[str, object]
 ) -> Timing:
+    entry = read_fields(EntryTimes, given)
     return Timing(
-        every=_read_interval(entry, intervals),
-        whens=tuple(_read_named_moment(text, whens) for text in _as_list(entry.get("when"))),
-        cron=read_cron(entry["cron"]) if "cron" in entry else None,
+        every=_read_interval(given, intervals),
+        whens=tuple(_read_named_moment(text, whens) for text in _as_list(entry.when)),
+        cron=read_cron(entry.cron) if "cron" in given else None,
         once=_read_once(entry),
-        explicit=tuple(_read_moments(entry, "run_explicit")),
-        skipped=frozenset(_read_moments(entry, "skip_explicit")),
-        run_on_start=bool(entry.get("run_on_start", False)),
-        splay=_read_splay(entry.get("splay")),
-        range=_read_window(entry.get("range"), whens),
-        skip_during=_read_window(entry.get("skip_during_range"), whens),
-        run_after_skip=bool(entry.get("run_after_skip_range", False)),
-        after=_read_named_moment(entry["after"], whens) if entry.get("after") else None,
-        until=_read_named_moment(entry["until"], whens) if entry.get("until") else None,
+        explicit=tuple(_read_moments(given, "run_explicit")),
+        skipped=frozenset(_read_moments(given, "skip_explicit")),
+        run_on_start=bool(entry.run_on_start),
+        splay=_read_splay(entry.splay),
+        range=_read_window(entry.range, whens),
+        skip_during=_read_window(entry.skip_during_range, whens),
+        run_after_skip=bool(entry.run_after_skip_range),
+        after=_read_named_moment(entry.after, whens) if entry.after else None,
+        until=_read_named_moment(entry.until, whens) if entry.until else None,
     )
 
 
@@ -267,12 +286,12 @@ def _read_named_moment(text: object, whens: Mapping[str, object]) -> Moment:
     return read_moment(whens.get(text, text) if isinstance(text, str) else text)
 
 
-def _read_once(entry: Mapping[str, Any]) -> datetime | None:
-    once = entry.get("once")
+def _read_once(entry: EntryTimes) -> datetime | None:
+    once = entry.once
     # YAML reads such a text as a time by itself.
     if once is None or isinstance(once, datetime):
         return once
-    return datetime.strptime(str(once), entry.get("once_fmt") or TIME_FORMAT)  # noqa: DTZ007 - local
+    return datetime.strptime(str(once), entry.once_fmt or TIME_FORMAT)  # noqa: DTZ007 - local
 
 
 def _read_moments(entry: Mapping[str, object], option: str) -> list[datetime]:

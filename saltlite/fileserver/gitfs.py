@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 from saltlite.core.patterns import fits_whole
 from saltlite.disk import entries_of
@@ -53,12 +54,46 @@ class ServedTree:
     mountpoint: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteOptions:
+    """Options of a remote, without the ``gitfs_`` or ``git_pillar_`` of those for all remotes."""
+
+    all_saltenvs: object = None
+    base: object = "master"
+    branch: object = None
+    disable_saltenv_mapping: object = False
+    env: object = None
+    fallback: object = None
+    insecure_auth: object = False
+    mountpoint: object = None
+    name: object = None
+    password: object = None
+    privkey: object = None
+    proxy: object = None
+    ref_types: object = REF_TYPES
+    refspecs: object = None
+    root: object = None
+    saltenv: object = None
+    ssl_verify: object = True
+    update_interval: object = 60
+    user: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvOptions:
+    """Options of one environment of a remote; ``None`` is as for the remote."""
+
+    mountpoint: object = None
+    ref: object = None
+    root: object = None
+
+
 @dataclass(slots=True)
 class Remote:
     """One entry of ``gitfs_remotes``: options by name, those of its environments on top."""
 
     repository: Repository
-    options: Mapping[str, Any]
+    options: RemoteOptions
     per_env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     due_s: float = 0.0
     """When the updater is to fetch it next, by the clock that it asks with."""
@@ -66,7 +101,7 @@ class Remote:
     @property
     def interval_s(self) -> float:
         """Between two updates."""
-        value = self.options.get("update_interval", 60)
+        value = self.options.update_interval
         return float(value) if isinstance(value, (int, float)) and value > 0 else 60.0
 
     def fetch(self) -> bool:
@@ -85,8 +120,8 @@ class Remote:
         """The environments of its branches and tags, and those that are configured for it."""
         names, kinds = self.names(), self._ref_types
         found = [env for env in self.per_env if self._find_ref(env) is not None]
-        if not self.options.get("disable_saltenv_mapping"):
-            base = str(self.options.get("base", "master"))
+        if not self.options.disable_saltenv_mapping:
+            base = str(self.options.base)
             refs = [*(names.branches if "branch" in kinds else ())]
             refs += names.tags if "tag" in kinds else ()
             found += [BASE if ref == base else ref for ref in refs]
@@ -94,19 +129,19 @@ class Remote:
 
     @property
     def _ref_types(self) -> tuple[str, ...]:
-        kinds = self.options.get("ref_types", REF_TYPES)
+        kinds = self.options.ref_types
         return tuple(kinds) if isinstance(kinds, (list, tuple)) else (str(kinds),)
 
     def _find_ref(self, env: str) -> str | None:
         """The branch or tag of an environment, ``None`` if there cannot be one."""
-        everywhere = self.options.get("all_saltenvs")
+        everywhere = self.options.all_saltenvs
         if everywhere:
             return str(everywhere)
-        own = self.per_env.get(env, {})
-        if "ref" in own:
-            return str(own["ref"])
-        base = str(self.options.get("base", "master"))
-        if self.options.get("disable_saltenv_mapping") and env not in self.per_env:
+        own = read_fields(EnvOptions, self.per_env.get(env, {}))
+        if own.ref is not None:
+            return str(own.ref)
+        base = str(self.options.base)
+        if self.options.disable_saltenv_mapping and env not in self.per_env:
             return None
         return base if env == BASE else env
 
@@ -114,17 +149,14 @@ class Remote:
         """What it serves in an environment."""
         ref, names = self._find_ref(env), self.names()
         commit = None if ref is None else names.commit(ref, self._ref_types)
-        if commit is None and self.options.get("fallback"):
-            commit = names.commit(str(self.options["fallback"]), self._ref_types)
+        if commit is None and self.options.fallback:
+            commit = names.commit(str(self.options.fallback), self._ref_types)
         if commit is None:
             return None
-        options = {**self.options, **self.per_env.get(env, {})}
-        return ServedTree(
-            self.repository,
-            commit,
-            path_parts(options.get("root")),
-            path_parts(options.get("mountpoint")),
-        )
+        own = read_fields(EnvOptions, self.per_env.get(env, {}))
+        root = self.options.root if own.root is None else own.root
+        mountpoint = self.options.mountpoint if own.mountpoint is None else own.mountpoint
+        return ServedTree(self.repository, commit, path_parts(root), path_parts(mountpoint))
 
 
 def path_parts(path: object) -> tuple[str, ...]:
@@ -213,7 +245,7 @@ class Gitfs:
     def _may_have(self, saltenv: str) -> bool:
         if saltenv in self._find_envs():
             return True
-        falls_back = any(remote.options.get("fallback") for remote in self._remotes)
+        falls_back = any(remote.options.fallback for remote in self._remotes)
         return falls_back and self._is_open(saltenv)
 
     def _open_roots(self, root: Path) -> Roots:
@@ -275,15 +307,16 @@ def join_maps(values: object) -> dict[str, Any]:
     }
 
 
-def _build_remote(url: str, options: Mapping[str, object], directory: Path) -> Remote:
-    per_env = {env: join_maps(values) for env, values in join_maps(options.get("saltenv")).items()}
-    repository = Repository(directory, access(url, options), str(options.get("name") or ""))
+def _build_remote(url: str, given: Mapping[str, object], directory: Path) -> Remote:
+    options = read_fields(RemoteOptions, given)
+    per_env = {env: join_maps(values) for env, values in join_maps(options.saltenv).items()}
+    repository = Repository(directory, access(url, options), str(options.name or ""))
     return Remote(repository, options, per_env)
 
 
-def access(url: str, options: Mapping[str, object]) -> RemoteAccess:
+def access(url: str, options: RemoteOptions) -> RemoteAccess:
     """How the options say that a remote is reached."""
-    refspecs = options.get("refspecs")
+    refspecs = options.refspecs
     if isinstance(refspecs, str) and refspecs:
         refspecs = [refspecs]
     if not isinstance(refspecs, (list, tuple)) or not refspecs:
@@ -292,12 +325,12 @@ def access(url: str, options: Mapping[str, object]) -> RemoteAccess:
     user, password = (unquote(part) for part in login.groups()[1:]) if login else ("", "")
     return RemoteAccess(
         url=_LOGIN.sub(r"\1", url),
-        user=str(options.get("user") or user),
-        password=str(options.get("password") or password),
-        insecure_auth=options.get("insecure_auth") is True,
-        privkey=str(options.get("privkey") or ""),
-        ssl_verify=options.get("ssl_verify") is not False,
-        proxy=str(options.get("proxy") or ""),
+        user=str(options.user or user),
+        password=str(options.password or password),
+        insecure_auth=options.insecure_auth is True,
+        privkey=str(options.privkey or ""),
+        ssl_verify=options.ssl_verify is not False,
+        proxy=str(options.proxy or ""),
         refspecs=tuple(_force_refspec(str(one)) for one in refspecs),
     )
 

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
 from saltlite.host import Host
@@ -55,6 +57,18 @@ _NAMED_BY_OS = ("Debian", "Raspbian")
 _CODENAME_IN_VERSION = ("almalinux", "rocky")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OsRelease:
+    """The entries of an os-release file that grains are made of. Source: os-release(5)."""
+
+    id: str = ""
+    name: str = ""
+    pretty_name: str = "Linux"
+    version: str = ""
+    version_codename: str | None = None
+    version_id: str = ""
+
+
 def read(host: Host) -> dict[str, Any]:
     """The grains of this machine."""
     text = next((found for path in PATHS if (found := host.read_text(path)) is not None), "")
@@ -65,11 +79,11 @@ def read(host: Host) -> dict[str, Any]:
     return os_grains(release, _other_version(host, release))
 
 
-def _other_version(host: Host, release: Mapping[str, str]) -> str | None:
+def _other_version(host: Host, release: OsRelease) -> str | None:
     """The version from a file of the distribution's own, where os-release has no good one."""
     if _is_centos(release):
         return parse_centos_release(host.read_text("/etc/centos-release") or "")
-    if release.get("ID") == "debian" and "VERSION_ID" not in release:
+    if release.id == "debian" and not release.version_id:
         return (host.read_text("/etc/debian_version") or "").strip() or None
     return None
 
@@ -88,25 +102,25 @@ def parse_lsb_release(text: str) -> dict[str, str]:
     return found if "lsb_distrib_id" in found else {}
 
 
-def _full_version(release: Mapping[str, str]) -> str | None:
+def _full_version(release: OsRelease) -> str | None:
     """The version, with all its parts where VERSION has more of them than VERSION_ID."""
-    number = release.get("VERSION_ID", "")
-    match = re.match(r"[\d.]+", release.get("VERSION", ""))
+    number = release.version_id
+    match = re.match(r"[\d.]+", release.version)
     return match.group() if match and match.group().startswith(number) else number or None
 
 
-def _is_centos(release: Mapping[str, str]) -> bool:
-    return release.get("NAME") == "CentOS Linux"
+def _is_centos(release: OsRelease) -> bool:
+    return release.name == "CentOS Linux"
 
 
-def parse_os_release(text: str) -> dict[str, str]:
+def parse_os_release(text: str) -> OsRelease:
     """The entries of an os-release file. Source: os-release(5)."""
     entries = {}
     for line in text.splitlines():
         name, equals, value = line.strip().partition("=")
-        if equals and not name.startswith("#"):
-            entries[name.strip()] = _unquote(value)
-    return entries
+        if equals and name.strip().isupper():
+            entries[name.strip().lower()] = _unquote(value)
+    return read_fields(OsRelease, entries)
 
 
 def _unquote(value: str) -> str:
@@ -123,15 +137,15 @@ def parse_centos_release(text: str) -> str | None:
 
 
 def os_grains(
-    release: Mapping[str, str], version: str | None = None, lsb: Mapping[str, str] | None = None
+    release: OsRelease, version: str | None = None, lsb: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The grains for the entries of os-release; ``version`` goes before ``VERSION_ID``.
 
     ``lsb`` are the grains of :func:`parse_lsb_release`, if there is such a file.
     """
-    full_name = release.get("NAME", "").strip() or "Linux"
+    full_name = release.name.strip() or "Linux"
     os_name = os_of(full_name)
-    number = version or release.get("VERSION_ID") or UNKNOWN
+    number = version or release.version_id or UNKNOWN
     shown_name = "Leap" if full_name == "openSUSE Leap" else full_name
     info = release_info(number)
     major = info[0] if isinstance(info[0], int) else ""
@@ -153,19 +167,19 @@ def os_grains(
     }
 
 
-def _lsb_of_release(release: Mapping[str, str], full_name: str) -> dict[str, str]:
+def _lsb_of_release(release: OsRelease, full_name: str) -> dict[str, str]:
     return {
         "lsb_distrib_id": full_name,
-        "lsb_distrib_release": "" if _is_centos(release) else release.get("VERSION_ID", ""),
+        "lsb_distrib_release": "" if _is_centos(release) else release.version_id,
         "lsb_distrib_codename": _lsb_codename(release),
     }
 
 
-def _lsb_codename_or_other(release: Mapping[str, str], lsb: Mapping[str, str]) -> str:
+def _lsb_codename_or_other(release: OsRelease, lsb: Mapping[str, str]) -> str:
     return (
         lsb.get("lsb_distrib_codename")
-        or release.get("VERSION_CODENAME")
-        or _in_parentheses(release.get("VERSION", ""))
+        or release.version_codename
+        or _in_parentheses(release.version)
         or UNKNOWN
     )
 
@@ -182,18 +196,18 @@ def os_of(full_name: str) -> str:
     return re.sub(r"(?i) (GNU/)?Linux\b", "", full_name)
 
 
-def _lsb_codename(release: Mapping[str, str]) -> str:
-    if "VERSION_CODENAME" in release:
-        return release["VERSION_CODENAME"]
-    pretty = release.get("PRETTY_NAME", "Linux")
-    if release.get("ID") in _CODENAME_IN_VERSION:
-        return _in_parentheses(release.get("VERSION", "")) or pretty
+def _lsb_codename(release: OsRelease) -> str:
+    if release.version_codename is not None:
+        return release.version_codename
+    pretty = release.pretty_name
+    if release.id in _CODENAME_IN_VERSION:
+        return _in_parentheses(release.version) or pretty
     return pretty
 
 
-def _find_codename(os_name: str, release: Mapping[str, str], lsb_codename: str) -> str:
+def _find_codename(os_name: str, release: OsRelease, lsb_codename: str) -> str:
     if os_name == "RedHat":
-        return _in_parentheses(release.get("VERSION", "")) or lsb_codename.strip()
+        return _in_parentheses(release.version) or lsb_codename.strip()
     return lsb_codename.strip()
 
 

@@ -6,24 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.core.jid import jid_time
+from saltlite.jobs.load import JobLoad, read_load
 from saltlite.runner_context import PublishedJob
 
 
 def job_entry(job: PublishedJob) -> dict[str, Any]:
     """What ``jobs.list_jobs`` shows of a job, in Salt's order."""
-    load = job.load
-    entry = {
-        "Function": load.get("fun", "unknown-function"),
-        "Arguments": load.get("arg", []),
-        "Target": load.get("tgt", "unknown-target"),
-        "Target-type": load.get("tgt_type", "list"),
-        "User": load.get("user", "root"),
-    }
+    load = read_load(job)
+    entry = show_load(load)
     metadata = metadata_of(job)
     if metadata:
         entry["Metadata"] = metadata
     entry["StartTime"] = format_start(job.jid)
     return entry
+
+
+def show_load(load: JobLoad) -> dict[str, Any]:
+    """What is shown of a load, in Salt's order."""
+    return {
+        "Function": "unknown-function" if load.fun is None else load.fun,
+        "Arguments": list(load.arg) if isinstance(load.arg, tuple) else load.arg,
+        "Target": load.tgt,
+        "Target-type": load.tgt_type,
+        "User": load.user,
+    }
 
 
 def format_start(jid: str) -> str:
@@ -36,7 +42,7 @@ def format_start(jid: str) -> str:
 
 def metadata_of(job: PublishedJob) -> Mapping[str, Any]:
     """What was given with ``--metadata``."""
-    kwargs = job.load.get("kwargs")
-    metadata = kwargs.get("metadata") if isinstance(kwargs, Mapping) else None
-    metadata = job.load.get("metadata") if metadata is None else metadata
+    load = read_load(job)
+    inner = load.kwargs.get("metadata") if isinstance(load.kwargs, Mapping) else None
+    metadata = load.metadata if inner is None else inner
     return metadata if isinstance(metadata, Mapping) else {}

@@ -16,6 +16,8 @@ from saltlite.config.yaml import dump
 from saltlite.config.yaml import load as load_yaml
 from saltlite.context import MinionContext
 from saltlite.core.beacons import BadBeacon, list_form
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.disk import make_dir, write_file
 from saltlite.errors import StoreError
 from saltlite.providers.running_minion import ask_minion
@@ -85,8 +87,8 @@ def add(ctx: MinionContext, name: str, beacon_data: object, **kwargs: Any) -> di
     if refusal is not None:
         return answer | {"comment": f"Beacon {name} configuration invalid, not adding.\n{refusal}"}
     said = _ask_minion(ctx, "add", "beacon_add_complete", name=name, beacon_data=data)
-    if not said.get("complete") or name not in said.get("beacons", {}):
-        return answer | ({"comment": said["comment"]} if "comment" in said else {})
+    if not said.complete or name not in (said.beacons or ()):
+        return answer | ({} if said.comment is None else {"comment": said.comment})
     return {"comment": f"Added beacon: {name}.", "result": True}
 
 
@@ -114,8 +116,8 @@ def modify(ctx: MinionContext, name: str, beacon_data: object, **kwargs: Any) ->
         return {"comment": f"Job {name} in correct state", "result": True}
     changes = {"diff": compare(before, data)}
     said = _ask_minion(ctx, "modify", "beacon_modify_complete", name=name, beacon_data=data)
-    if not said.get("complete"):
-        comment = said.get("comment", f"Failed to modify beacon {name}.")
+    if not said.complete:
+        comment = said.comment or f"Failed to modify beacon {name}."
         return {"comment": comment, "result": False, "changes": changes}
     return {"comment": f"Modified beacon: {name}.", "result": True, "changes": changes}
 
@@ -130,8 +132,8 @@ def delete(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     if kwargs.get("test"):
         return {"comment": f"Beacon: {name} would be deleted.", "result": True}
     said = _ask_minion(ctx, "delete", "beacon_delete_complete", name=name)
-    if not said.get("complete"):
-        comment = said.get("comment", f"Failed to delete beacon {name}.")
+    if not said.complete:
+        comment = said.comment or f"Failed to delete beacon {name}."
         return {"comment": comment, "result": False}
     return {"comment": f"Deleted beacon: {name}.", "result": True}
 
@@ -148,9 +150,9 @@ def save(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     if kwargs.get("test"):
         return answer
     said = _ask_for_list(ctx, include_pillar=False, include_opts=True)
-    if not said.get("complete"):
+    if not said.complete:
         return {"comment": NOT_THERE.format(verb="save"), "result": False}
-    beacons = dict(said.get("beacons") or {})
+    beacons = dict(said.beacons or {})
     try:
         make_dir(path.parent)
         write_file(path, dump({"beacons": beacons}, flow=None).encode() if beacons else b"")
@@ -184,7 +186,7 @@ def _switch_all(ctx: MinionContext, verb: str, kwargs: Mapping[str, object]) -> 
     if kwargs.get("test"):
         return {"comment": f"Beacons would be {verb}d.", "result": True}
     said = _ask_minion(ctx, verb, f"beacons_{verb}d_complete")
-    if not said.get("complete"):
+    if not said.complete:
         return {"comment": f"Failed to {verb} beacons on minion.", "result": False}
     return {"comment": f"{verb.capitalize()}d beacons on minion.", "result": True}
 
@@ -219,8 +221,8 @@ def _switch_beacon(ctx: MinionContext, verb: str, name: str) -> dict[str, Any]:
     if name not in _read_configured(ctx):
         return {"comment": f"Beacon {name} is not currently configured.", "result": False}
     said = _ask_minion(ctx, f"{verb}_beacon", f"beacon_{verb}d_complete", name=name)
-    if not said.get("complete"):
-        comment = said.get("comment", f"Failed to {verb} beacon {name} on minion.")
+    if not said.complete:
+        comment = said.comment or f"Failed to {verb} beacon {name} on minion."
         return {"comment": comment, "result": False}
     return {"comment": f"{verb.capitalize()}d beacon {name} on minion.", "result": True}
 
@@ -234,7 +236,7 @@ def reset(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     """
     if kwargs.get("test"):
         return {"comment": "Beacons would be reset.", "result": True}
-    if not _ask_minion(ctx, "reset", "beacon_reset_complete").get("complete"):
+    if not _ask_minion(ctx, "reset", "beacon_reset_complete").complete:
         return {"comment": "Unable to reset beacon configuration.", "result": False}
     return {"comment": "Beacon configuration reset.", "result": True}
 
@@ -242,14 +244,24 @@ def reset(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 # --- the minion that runs --------------------------------------------------------------------
 
 
-def _ask_minion(ctx: MinionContext, func: str, answer: str, **given: Any) -> Mapping[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the minion says to a ``manage_beacons`` event; nothing of it where it is silent."""
+
+    complete: bool = False
+    comment: str | None = None
+    beacons: Any = None
+    valid: bool = False
+    vcomment: str = "The minion does not answer."
+
+
+def _ask_minion(ctx: MinionContext, func: str, answer: str, **given: Any) -> Answer:
     """Ask the minion, and wait for its answer; empty if there is none."""
-    return ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer) or {}
+    said = ask_minion(ctx, MANAGE, {"func": func, **given}, ANSWERS + answer) or {}
+    return read_fields(Answer, said)
 
 
-def _ask_for_list(
-    ctx: MinionContext, *, include_pillar: bool, include_opts: bool
-) -> Mapping[str, Any]:
+def _ask_for_list(ctx: MinionContext, *, include_pillar: bool, include_opts: bool) -> Answer:
     given = {"include_pillar": include_pillar, "include_opts": include_opts}
     return _ask_minion(ctx, "list", "beacons_list_complete", **given)
 
@@ -258,19 +270,19 @@ def _read_configured(
     ctx: MinionContext, *, include_pillar: bool = True, include_opts: bool = True
 ) -> dict[str, Any]:
     said = _ask_for_list(ctx, include_pillar=include_pillar, include_opts=include_opts)
-    return dict(said.get("beacons") or {})
+    return dict(said.beacons or {})
 
 
 def _list_names(ctx: MinionContext) -> list[str]:
     said = _ask_minion(ctx, "list_available", "beacons_list_available_complete")
-    return list(said.get("beacons") or [])
+    return list(said.beacons or [])
 
 
 def _find_fault(ctx: MinionContext, name: str, data: Sequence[Mapping[str, object]]) -> str | None:
     """Why a configuration is wrong; ``None`` if it is right."""
     given = {"name": name, "beacon_data": list(data)}
     said = _ask_minion(ctx, "validate_beacon", "beacon_validation_complete", **given)
-    return None if said.get("valid") else str(said.get("vcomment", "The minion does not answer."))
+    return None if said.valid else said.vcomment
 
 
 def _module_of(name: str, data: Sequence[Mapping[str, object]]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError
 from saltlite.fileserver.copies import replace_file
@@ -16,6 +18,55 @@ from saltlite.fileserver.copies import replace_file
 DECODE_TYPES = ("json", "xml", "yaml", "plain")
 OUT_MODE = 0o600
 FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOptions:
+    """What may be said of a request; ``None`` is what nobody said.
+
+    The two renderers are ``None`` where what comes from a file is not a template.
+    """
+
+    test: Any = None
+    test_url: object = None
+    method: object = None
+    params: Any = None
+    data: Any = None
+    data_file: Any = None
+    data_renderer: str | None = None
+    header_dict: Mapping[str, object] | None = None
+    header_list: Iterable[object] | None = None
+    header_file: Any = None
+    header_renderer: str | None = None
+    template_dict: Any = None
+    agent: object = None
+    auth: object = None
+    username: object = None
+    password: object = None
+    verify_ssl: object = True
+    ca_bundle: Any = None
+    cert: Any = None
+    timeout: Any = None
+    raise_error: Any = True
+    status: bool = False
+    headers: bool = False
+    text: bool = False
+    text_out: Any = None
+    headers_out: Any = None
+    decode_out: Any = None
+    decode: bool = False
+    decode_type: Any = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> QueryOptions:
+        """Of keyword arguments; ``data_render`` and ``header_render`` say whether to render."""
+        engines = {
+            f"{part}_renderer": str(given.get(f"{part}_renderer", ""))
+            if given.get(f"{part}_render")
+            else None
+            for part in ("data", "header")
+        }
+        return read_fields(cls, {**given, **engines})
 
 
 def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
@@ -39,18 +90,18 @@ def query(ctx: MinionContext, url: str, **kwargs: Any) -> dict[str, Any]:
     """
     from saltlite.web import client as web
 
-    options = own_keywords(kwargs)
-    test = options.get("test", ctx.config.files.test)
-    if test and not options.get("test_url"):
+    options = QueryOptions.of(own_keywords(kwargs))
+    test = ctx.config.files.test if options.test is None else options.test
+    if test and not options.test_url:
         return {}
-    given_up = options.get("raise_error", True)
+    given_up = options.raise_error
     _check_address(url)
     try:
         reply = web.ask(_send_request(ctx, url, options))
     except web.WebError as error:
         if not given_up:
             return {"body": None}
-        return ({"status": 0} if options.get("status") else {}) | {"error": str(error)}
+        return ({"status": 0} if options.status else {}) | {"error": str(error)}
     answer = {"test": True} if test else {}
     if given_up and reply.status >= 400:
         refused = {"status": reply.status, "error": f"HTTP {reply.status}: {reply.reason}"}
@@ -84,26 +135,26 @@ def _check_address(url: str) -> None:
         raise FunctionError(f"Unsupported url scheme: {url}")
 
 
-def _send_request(ctx: MinionContext, url: str, options: Mapping[str, Any]) -> Any:
+def _send_request(ctx: MinionContext, url: str, options: QueryOptions) -> Any:
     from saltlite.web import client as web
 
-    method = str(options.get("method") or "GET").upper()
+    method = str(options.method or "GET").upper()
     headers = _build_headers(ctx, options)
     body = _build_body(ctx, options)
     if method == "POST" and not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = FORM
-    cert = options.get("cert")
+    cert = options.cert
     bounds = web.WebBounds.of(ctx.config)
     return web.WebRequest(
-        url=_with_query(url, options.get("params")),
+        url=_with_query(url, options.params),
         method=method,
         body=b"" if body is None and method in ("POST", "PUT", "PATCH") else body,
         headers=headers,
         credentials=_read_credentials(options),
-        verify_ssl=bool(options.get("verify_ssl", True)),
-        ca_bundle=options.get("ca_bundle"),
+        verify_ssl=bool(options.verify_ssl),
+        ca_bundle=options.ca_bundle,
         cert=tuple(cert) if isinstance(cert, (list, tuple)) else cert,
-        timeout_s=float(options.get("timeout") or bounds.timeout_s),
+        timeout_s=float(options.timeout or bounds.timeout_s),
         connect_timeout_s=bounds.connect_timeout_s,
         limit_bytes=bounds.limit_bytes,
     )
@@ -116,41 +167,41 @@ def _with_query(url: str, params: Any) -> str:
     return f"{url}{'&' if '?' in url else '?'}{text}"
 
 
-def _read_credentials(options: Mapping[str, object]) -> Any:
+def _read_credentials(options: QueryOptions) -> Any:
     from saltlite.web.client import Credentials
 
-    auth = options.get("auth")
+    auth = options.auth
     if isinstance(auth, (list, tuple)) and len(auth) == 2:
         return Credentials(str(auth[0]), str(auth[1]))
-    if options.get("username"):
-        return Credentials(str(options["username"]), str(options.get("password") or ""))
+    if options.username:
+        return Credentials(str(options.username), str(options.password or ""))
     return None
 
 
-def _build_headers(ctx: MinionContext, options: Mapping[str, Any]) -> dict[str, str]:
+def _build_headers(ctx: MinionContext, options: QueryOptions) -> dict[str, str]:
     lines: list[str] = []
-    if options.get("header_file"):
-        text = _file_text(ctx, options["header_file"], options, "header_render")
+    if options.header_file:
+        text = _file_text(ctx, options.header_file, options, options.header_renderer)
         lines += text.splitlines()
-    lines += [str(line) for line in options.get("header_list") or ()]
+    lines += [str(line) for line in options.header_list or ()]
     headers: dict[str, str] = {}
     for line in lines:
         name, mark, value = line.partition(":")
         if mark:
             headers[name.strip()] = value.strip()
-    headers |= {str(name): str(value) for name, value in (options.get("header_dict") or {}).items()}
-    if options.get("agent"):
+    headers |= {str(name): str(value) for name, value in (options.header_dict or {}).items()}
+    if options.agent:
         headers = {name: headers[name] for name in headers if name.lower() != "user-agent"}
-        headers["User-Agent"] = str(options["agent"])
+        headers["User-Agent"] = str(options.agent)
     if any("\n" in text or "\r" in text for pair in headers.items() for text in pair):
         raise FunctionError("a header holds a line break")
     return headers
 
 
-def _build_body(ctx: MinionContext, options: Mapping[str, Any]) -> bytes | None:
-    data = options.get("data")
-    if options.get("data_file"):
-        data = _file_text(ctx, options["data_file"], options, "data_render")
+def _build_body(ctx: MinionContext, options: QueryOptions) -> bytes | None:
+    data = options.data
+    if options.data_file:
+        data = _file_text(ctx, options.data_file, options, options.data_renderer)
     if isinstance(data, Mapping):
         data = urllib.parse.urlencode(data, doseq=True)
     if data is None or isinstance(data, bytes):
@@ -158,36 +209,37 @@ def _build_body(ctx: MinionContext, options: Mapping[str, Any]) -> bytes | None:
     return str(data).encode()
 
 
-def _file_text(ctx: MinionContext, path: str, options: Mapping[str, Any], flag: str) -> str:
+def _file_text(ctx: MinionContext, path: str, options: QueryOptions, engine: str | None) -> str:
+    """The text of a file; rendered by an engine, unless that is ``None``."""
     content = ctx.host.read_bytes(path)
     if content is None:
         raise FunctionError(f"cannot read {path}")
     text = content.decode("utf-8", "replace")
-    if not options.get(flag):
+    if engine is None:
         return text
     from saltlite.templates.template import render_template
 
-    engine = str(options.get("data_renderer" if flag == "data_render" else "header_renderer", ""))
-    variables = options.get("template_dict") or {}
+    variables = options.template_dict or {}
     rendered = render_template(text, engine or "jinja", ctx, context=variables, path=path)
     return rendered.removesuffix("\n")
 
 
-def _build_answer(reply: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def _build_answer(reply: Any, options: QueryOptions) -> dict[str, Any]:
     text = _decode_text(reply.body)
     answer: dict[str, Any] = {"body": text}
     shown = "".join(f"{name}: {value}\n" for name, value in reply.headers.items())
-    if options.get("status"):
+    if options.status:
         answer["status"] = reply.status
-    if options.get("headers"):
+    if options.headers:
         answer["headers"] = shown
-    if options.get("text"):
+    if options.text:
         answer["text"] = text
-    for name, content in (("text_out", text), ("headers_out", shown), ("decode_out", text)):
-        if options.get(name):
-            replace_file(Path(options[name]), content.encode(), new_mode=OUT_MODE)
-    if options.get("decode"):
-        answer |= _decode_body(text, options.get("decode_type") or "auto", reply.headers)
+    kept = ((options.text_out, text), (options.headers_out, shown), (options.decode_out, text))
+    for path, content in kept:
+        if path:
+            replace_file(Path(path), content.encode(), new_mode=OUT_MODE)
+    if options.decode:
+        answer |= _decode_body(text, options.decode_type or "auto", reply.headers)
     return answer
 
 

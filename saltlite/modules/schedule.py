@@ -16,6 +16,8 @@ from typing import Any
 from saltlite.config.yaml import dump
 from saltlite.config.yaml import load as load_yaml
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.schedule import DEFAULTS, MIXED_TEXT, TIME_FORMAT, BadSchedule, entry_of
 from saltlite.disk import make_dir, write_file
 from saltlite.modules import publish
@@ -27,6 +29,21 @@ ANSWERS = "/salt/minion/minion_schedule_"
 MIXED_MODIFIED_TEXT = (
     'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" option.'
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """Keywords that say how a change is made, not what it is."""
+
+    test: bool = False
+    offline: bool = False
+    persist: bool = True
+    time_fmt: str | None = None
+
+    @classmethod
+    def of(cls, kwargs: Mapping[str, object]) -> Flags:
+        """Of the keyword arguments of a function."""
+        return read_fields(cls, kwargs, {"bool": bool})
 
 
 def list_(
@@ -110,7 +127,7 @@ def add(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     except BadSchedule as error:
         prefix = "Error: " if str(error) == MIXED_TEXT else ""
         return answer | {"comment": f"{prefix}{error}"}
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         return answer | {"comment": f"Job: {name} would be added to schedule.", "result": True}
     if not _put_entry(ctx, "add", name, entry, kwargs):
         return answer
@@ -142,7 +159,7 @@ def modify(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     if entry == {**DEFAULTS, **before}:
         return answer | {"comment": f"Job {name} in correct state"}
     answer["changes"] = {name: {"old": before, "new": entry}}
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         return answer | {"comment": f"Job: {name} would be modified in schedule."}
     if not _put_entry(ctx, "modify", name, entry, kwargs):
         comment = f"Failed to modify job {name} in schedule."
@@ -164,9 +181,9 @@ def delete(ctx: MinionContext, name: str, **kwargs: Any) -> dict[str, Any]:
     }
     if name not in _read_schedule(ctx, kwargs):
         return answer | {"comment": f"Job {name} does not exist."}
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         return answer | {"comment": f"Job: {name} would be deleted from schedule.", "result": True}
-    if kwargs.get("offline"):
+    if Flags.of(kwargs).offline:
         with textfile.hold(ctx, str(_schedule_path(ctx))):
             _save_schedule(
                 ctx, {key: value for key, value in _read_saved(ctx).items() if key != name}
@@ -194,7 +211,7 @@ def purge(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
     for name, entry in _read_schedule(ctx, kwargs).items():
         if not isinstance(entry, Mapping) or name.startswith("__"):
             continue
-        if kwargs.get("test"):
+        if Flags.of(kwargs).test:
             comments.append(f"Job: {name} would be deleted from schedule.")
             continue
         done = delete(ctx, name, **kwargs)
@@ -228,7 +245,7 @@ def disable(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 def _switch_scheduler(
     ctx: MinionContext, func: str, kwargs: Mapping[str, object]
 ) -> dict[str, Any]:
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         return {"comment": f"Schedule would be {func}d.", "changes": {}, "result": True}
     if has_no_minion(ctx):
         return {"comment": [], "changes": {}, "result": True}
@@ -268,10 +285,10 @@ def _switch_job(
     found = _read_schedule(ctx, kwargs)
     if name not in found:
         return answer | {"comment": f"Job {name} does not exist."}
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         comment = f"Job: {name} would be {verb}d in schedule."
         return answer | {"comment": comment, "result": True}
-    if kwargs.get("offline"):
+    if Flags.of(kwargs).offline:
         with textfile.hold(ctx, str(_schedule_path(ctx))):
             saved = _read_saved(ctx)
             entry = {**saved.get(name, found[name]), "enabled": verb == "enable"}
@@ -313,7 +330,7 @@ def save(ctx: MinionContext, **kwargs: Any) -> dict[str, Any]:
 
         salt '*' schedule.save
     """
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         return {"comment": "Schedule would be saved.", "result": True}
     if has_no_minion(ctx):
         return {"comment": [], "result": True}
@@ -379,7 +396,7 @@ def skip_job(ctx: MinionContext, name: str, current_time: object, **kwargs: Any)
     """
     if name not in _read_running(ctx):
         return {"comment": f"Job {name} does not exist.", "result": False}
-    fmt = kwargs.get("time_fmt") or TIME_FORMAT
+    fmt = Flags.of(kwargs).time_fmt or TIME_FORMAT
     try:
         time = _as_time(current_time, fmt).strftime(TIME_FORMAT)
     except ValueError:
@@ -400,7 +417,7 @@ def postpone_job(
     """
     if name not in _read_running(ctx):
         return {"comment": f"Job {name} does not exist.", "result": False}
-    fmt = kwargs.get("time_fmt") or TIME_FORMAT
+    fmt = Flags.of(kwargs).time_fmt or TIME_FORMAT
     try:
         times = [_as_time(time, fmt).strftime(TIME_FORMAT) for time in (current_time, new_time)]
     except ValueError:
@@ -454,7 +471,7 @@ def _hand_over(
     entry = _read_running(ctx).get(name)
     if entry is None:
         return {"comment": f"Job {name} does not exist.", "result": False}
-    if kwargs.get("test"):
+    if Flags.of(kwargs).test:
         comment = f"Job: {name} would be {verb} from schedule."
         return {"comment": comment, "result": True}
     answers = publish.publish(ctx, target, "schedule.add", _as_arguments(name, entry))
@@ -515,14 +532,14 @@ def _read_running(ctx: MinionContext, where: str | None = None) -> dict[str, Any
 
 
 def _read_schedule(ctx: MinionContext, kwargs: Mapping[str, object]) -> dict[str, Any]:
-    return _read_saved(ctx) if kwargs.get("offline") else _read_running(ctx)
+    return _read_saved(ctx) if Flags.of(kwargs).offline else _read_running(ctx)
 
 
 def _put_entry(
     ctx: MinionContext, func: str, name: str, entry: dict[str, Any], kwargs: Mapping[str, object]
 ) -> bool:
     """Add or change an entry, in the minion or in the file."""
-    if kwargs.get("offline"):
+    if Flags.of(kwargs).offline:
         with textfile.hold(ctx, str(_schedule_path(ctx))):
             _save_schedule(ctx, {**_read_saved(ctx), name: entry})
         return True
@@ -531,7 +548,7 @@ def _put_entry(
 
 
 def _persist_option(kwargs: Mapping[str, object]) -> dict[str, Any]:
-    return {"persist": bool(kwargs.get("persist", True))}
+    return {"persist": Flags.of(kwargs).persist}
 
 
 # --- the file of changes ---------------------------------------------------------------------

@@ -8,8 +8,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from saltlite.core.numbers import is_digits
-from saltlite.jobs.entries import format_start, job_entry, metadata_of
+from saltlite.jobs.entries import format_start, job_entry, metadata_of, show_load
 from saltlite.jobs.history import changes_of, moment_before
+from saltlite.jobs.load import load_of, read_load
 from saltlite.runner_context import Jobs, PublishedJob, RunnerContext
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
@@ -130,7 +131,7 @@ def list_jobs(
         job.jid: job_entry(job)
         for job in jobs
         if _has_any(metadata_of(job), search_metadata)
-        and _matches_any(_list_functions(job.load.get("fun")), search_function)
+        and _matches_any(_list_functions(read_load(job).fun), search_function)
         and _matches_any(_list_targets(job), search_target)
         and _matches_any([str(job.load.get("user", ""))], search_user)
     }
@@ -159,7 +160,7 @@ def list_jobs_filter(
     for job in _choose_store(ctx, ext_source).search(newest_first=True):
         if len(found) >= int(count):
             break
-        if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):
+        if not (filter_find_job and read_load(job).fun == "saltutil.find_job"):
             found.append({"JID": job.jid, **job_entry(job)})
     found.reverse()
     return {"outputter": outputter, "data": found} if outputter else found
@@ -184,7 +185,7 @@ def last_run(
     for job in _choose_store(ctx, ext_source).search(newest_first=True):
         fits = (
             _has_any(metadata_of(job), metadata)
-            and _matches_any(_list_functions(job.load.get("fun")), function)
+            and _matches_any(_list_functions(read_load(job).fun), function)
             and _matches_any(_list_targets(job), target)
         )
         if fits:
@@ -303,11 +304,7 @@ def _choose_store(ctx: RunnerContext, ext_source: str | None) -> Jobs:
 
 def _describe_running(job: Mapping[str, object]) -> dict[str, Any]:
     return {
-        "Function": job.get("fun", "unknown-function"),
-        "Arguments": job.get("arg", []),
-        "Target": job.get("tgt", "unknown-target"),
-        "Target-type": job.get("tgt_type", "list"),
-        "User": job.get("user", "root"),
+        **show_load(load_of(job)),
         "StartTime": format_start(str(job["jid"])),
         "Running": [],
         "Returned": [],

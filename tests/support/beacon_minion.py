@@ -10,8 +10,10 @@ from typing import Any
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
+from saltlite.core.fields import read_fields
 from saltlite.host import Host
 from saltlite.loader.registry import with_functions
+from saltlite.minion.beacon_messages import CodeAnswer
 from saltlite.minion.beacon_process import answer
 from saltlite.minion.beacons import Beacons
 from saltlite.transport.bus import Event
@@ -52,8 +54,8 @@ class _Answering(Beacons):
         self._ctx = minion.ctx
         self.set_facts({}, {"beacons": pillar}, "")
 
-    async def _ask_child(self, start: dict[str, Any]) -> dict[str, Any]:
-        return answer(start, self._ctx)
+    async def _ask_child(self, start: dict[str, Any]) -> CodeAnswer:
+        return read_fields(CodeAnswer, answer(start, self._ctx))
 
 
 class _Listener:

@@ -113,14 +113,14 @@ def _build_wish(ctx: MinionContext, entry: object) -> Wish:
     directory = Path(ctx.config.paths.cachedir) / "git_pillar"
     (remote,) = remotes(ctx.config.extra, directory, [{url: [own]}], "git_pillar")
     mountpoint = str(own.get("mountpoint") or "")
-    base = str(remote.options.get("base") or "master")
-    branch = branch or str(remote.options.get("branch") or "master")
+    base = str(remote.options.base or "master")
+    branch = branch or str(remote.options.branch or "master")
     if branch == ANY:
         env = ctx.config.pillar.pillarenv or ctx.config.files.saltenv or BASE
-        branch = str(remote.options.get("all_saltenvs") or (base if env == BASE else env))
+        branch = str(remote.options.all_saltenvs or (base if env == BASE else env))
     else:
         env = BASE if branch == base else branch
-    return Wish(remote, branch, str(remote.options.get("env") or env), mountpoint)
+    return Wish(remote, branch, str(remote.options.env or env), mountpoint)
 
 
 def _split_branch(named: object) -> tuple[str, str]:
@@ -138,7 +138,7 @@ def _find_mount(wish: Wish) -> Mount | None:
     if not below and wish.mountpoint.removeprefix("salt://").strip("./"):
         log.error("git_pillar: mountpoint leads out of the pillar: %s", repository.public_url)
         return None
-    names, fallback = repository.names(wish.remote.interval_s), wish.remote.options.get("fallback")
+    names, fallback = repository.names(wish.remote.interval_s), wish.remote.options.fallback
     commit = names.commit(wish.branch)
     if commit is None and fallback:
         commit = names.commit(str(fallback))
@@ -146,7 +146,7 @@ def _find_mount(wish: Wish) -> Mount | None:
     if tree is None:
         log.error("git_pillar: %s has no branch or tag %s", repository.public_url, wish.branch)
         return None
-    root = tree.joinpath(*path_parts(wish.remote.options.get("root")))
+    root = tree.joinpath(*path_parts(wish.remote.options.root))
     if not Path(os.path.realpath(root)).is_relative_to(os.path.realpath(tree)):
         log.error("git_pillar: root leads out of %s", repository.public_url)
         return None

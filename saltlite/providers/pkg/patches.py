@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.providers.pkg import provider
@@ -98,8 +99,9 @@ class Advisories:
             match = _PACKAGE.match(package)
             if match is None:
                 continue
-            name = rpm.qualify_name(match["name"], match["arch"], native)
-            new = rpm.join_version(match["epoch"] or "", match["version"], match["release"])
+            plain, arch, *numbers = match.group("name", "arch", "epoch", "version", "release")
+            name = rpm.qualify_name(plain, arch, native)
+            new = rpm.join_version(numbers[0] or "", *numbers[1:])
             if name in there and all(rpm.compare(new, old) > 0 for old in there[name]):
                 found[name] = newest_first([new, found.get(name, new)])[0]
         return found
@@ -152,34 +154,49 @@ class ZypperPatches:
         return ["install", *flags_of(options, False), *(f"patch:{each}" for each in ids)]
 
 
+@dataclass(slots=True)
+class Advisory:
+    """A patch of dnf: its packages, and whether all of them are installed."""
+
+    installed: bool = True
+    summary: list[str] = field(default_factory=list)
+
+    def add(self, package: str, *, is_there: bool) -> None:
+        """One more package of it."""
+        self.installed = self.installed and is_there
+        self.summary.append(package)
+
+    def as_map(self) -> dict[str, Any]:
+        """As Salt shows it."""
+        return {"installed": self.installed, "summary": self.summary}
+
+
 def parse_advisories(text: str) -> dict[str, Any]:
     """``updateinfo list all``: one that has a package left to update is not installed."""
-    found: dict[str, Any] = {}
+    found: dict[str, Advisory] = {}
     for line in text.splitlines():
         match = _ADVISORY.match(line)
         if match is None:
             continue
-        there = bool(match["there"])
-        known = found.setdefault(match["id"], {"installed": there, "summary": []})
-        known["installed"] = known["installed"] and there
-        known["summary"].append(match["package"])
-    return found
+        mark, name, package = match.group("there", "id", "package")
+        found.setdefault(name, Advisory()).add(package, is_there=bool(mark))
+    return {name: each.as_map() for name, each in found.items()}
 
 
 def parse_tables(every: str, left: str) -> dict[str, Any]:
     """``updateinfo list`` of dnf5: all, and those that are available, which are not installed."""
     missing = set(_parse_rows(left))
-    found: dict[str, Any] = {}
+    found: dict[str, Advisory] = {}
     for name, package in dict.fromkeys(_parse_rows(every)):
-        known = found.setdefault(name, {"installed": True, "summary": []})
-        known["installed"] = known["installed"] and (name, package) not in missing
-        known["summary"].append(package)
-    return found
+        is_there = (name, package) not in missing
+        found.setdefault(name, Advisory()).add(package, is_there=is_there)
+    return {name: each.as_map() for name, each in found.items()}
 
 
 def _parse_rows(text: str) -> list[tuple[str, str]]:
     matches = (_ROW.match(line) for line in text.splitlines())
-    return [(match["id"], match["package"]) for match in matches if match]
+    pairs = (match.group("id", "package") for match in matches if match)
+    return [(str(name), str(package)) for name, package in pairs]
 
 
 def parse_patches(text: str) -> dict[str, Any]:

@@ -14,47 +14,53 @@ import logging
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from saltlite.core.dataclasses import dataclass, field
 
 log = logging.getLogger(__name__)
 
-WORDS: Final[Mapping[str, int]] = {
-    "access": 0x1,
-    "modify": 0x2,
-    "attrib": 0x4,
-    "close_write": 0x8,
-    "close_nowrite": 0x10,
-    "open": 0x20,
-    "moved_from": 0x40,
-    "moved_to": 0x80,
-    "create": 0x100,
-    "delete": 0x200,
-    "delete_self": 0x400,
-    "move_self": 0x800,
-    "unmount": 0x2000,
-    "q_overflow": 0x4000,
-    "ignored": 0x8000,
-    "onlydir": 0x1000000,
-    "dont_follow": 0x2000000,
-    "excl_unlink": 0x4000000,
-    "mask_create": 0x10000000,
-    "mask_add": 0x20000000,
-    "isdir": 0x40000000,
-    "oneshot": 0x80000000,
-}
-"""What a mask is made of, in the words of configurations."""
+
+class Mask(IntEnum):
+    """What a mask is made of. Source: inotify(7)."""
+
+    ACCESS = 0x1
+    MODIFY = 0x2
+    ATTRIB = 0x4
+    CLOSE_WRITE = 0x8
+    CLOSE_NOWRITE = 0x10
+    OPEN = 0x20
+    MOVED_FROM = 0x40
+    MOVED_TO = 0x80
+    CREATE = 0x100
+    DELETE = 0x200
+    DELETE_SELF = 0x400
+    MOVE_SELF = 0x800
+    UNMOUNT = 0x2000
+    Q_OVERFLOW = 0x4000
+    IGNORED = 0x8000
+    ONLYDIR = 0x1000000
+    DONT_FOLLOW = 0x2000000
+    EXCL_UNLINK = 0x4000000
+    MASK_CREATE = 0x10000000
+    MASK_ADD = 0x20000000
+    ISDIR = 0x40000000
+    ONESHOT = 0x80000000
+
+
+WORDS: Final[Mapping[str, int]] = {one.name.lower(): int(one) for one in Mask}
+"""The same in the words of configurations."""
 
 DEFAULT: Final = ("create", "delete", "modify")
-ISDIR: Final = WORDS["isdir"]
-OVERFLOW: Final = WORDS["q_overflow"]
-IGNORED: Final = WORDS["ignored"]
+ISDIR: Final = Mask.ISDIR
+OVERFLOW: Final = Mask.Q_OVERFLOW
+IGNORED: Final = Mask.IGNORED
 
-_STRUCTURAL: Final = WORDS["create"] | WORDS["moved_to"] | WORDS["delete_self"] | WORDS["move_self"]
+_STRUCTURAL: Final = Mask.CREATE | Mask.MOVED_TO | Mask.DELETE_SELF | Mask.MOVE_SELF
 """What we want to know ourselves to keep watches complete, whoever asked for it."""
 
-_NOT_ASKED: Final = WORDS["unmount"] | OVERFLOW | IGNORED | ISDIR
+_NOT_ASKED: Final = Mask.UNMOUNT | OVERFLOW | IGNORED | ISDIR
 """What the kernel tells without being asked; it refuses to be asked for it."""
 
 _HEAD: Final = struct.Struct("iIII")
@@ -227,9 +233,9 @@ class Watches:
         found = []
         for wanted in self._find_missing():
             self._add_tree(wanted, wanted.path)
-            if wanted.mask & WORDS["create"] and wanted.path in self._numbers:
+            if wanted.mask & Mask.CREATE and wanted.path in self._numbers:
                 is_dir = ISDIR if os.path.isdir(wanted.path) else 0
-                found.append(Change(wanted.path, wanted.path, WORDS["create"] | is_dir))
+                found.append(Change(wanted.path, wanted.path, Mask.CREATE | is_dir))
         return found
 
     def changes(self) -> Iterator[Change]:
@@ -252,9 +258,9 @@ class Watches:
         """Keep the watches complete when something comes or goes."""
         if told.mask & IGNORED:
             self._forget_watch(told.watch)
-        elif told.mask & WORDS["move_self"]:
+        elif told.mask & Mask.MOVE_SELF:
             self._leave_if_gone(told.watch, watch)
-        elif told.mask & ISDIR and told.mask & (WORDS["create"] | WORDS["moved_to"]):
+        elif told.mask & ISDIR and told.mask & (Mask.CREATE | Mask.MOVED_TO):
             for wanted in watch.wanted:
                 if wanted.auto_add and not wanted.is_left_out(path):
                     self._add_tree(wanted, path)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from saltlite.config.master import FileOptions
-from saltlite.fileserver.gitfs import Gitfs, access, remotes
+from saltlite.fileserver.gitfs import Gitfs, RemoteOptions, access, remotes
 from saltlite.fileserver.gitrepo import Names, RemoteAccess, Repository, RepositoryError
 from saltlite.fileserver.server import FileServer, Surroundings
 
@@ -232,7 +232,7 @@ def test_a_branch_named_like_an_option_is_a_name(tmp_path: Path) -> None:
 
 
 def test_passwords_are_in_no_argument_and_no_log(tmp_path: Path) -> None:
-    found = access("https://me:s3%20cret@example.test/r.git", {})
+    found = access("https://me:s3%20cret@example.test/r.git", RemoteOptions())
     assert (found.url, found.user, found.password) == (
         "https://example.test/r.git",
         "me",

@@ -85,4 +85,4 @@ def test_architecture_of_packages():
 
 def test_odd_lines_are_passed_over():
     text = "# c\n\nNAME='A B'\nBROKEN=\"x\nnothing\nID = y\n"
-    assert os_release.parse_os_release(text) == {"NAME": "A B", "BROKEN": "x", "ID": "y"}
+    assert os_release.parse_os_release(text) == os_release.OsRelease(name="A B", id="y")

@@ -27,6 +27,7 @@ from saltlite.loader.arguments import parse_arguments, split_args
 from saltlite.loader.registry import Registry
 from saltlite.minion.job import run_function
 from saltlite.minion.schedule import Scheduler
+from saltlite.minion.taken_job import TakenJob
 from saltlite.modules import publish, schedule
 from saltlite.transport.bus import Event
 
@@ -71,7 +72,8 @@ class Minion:
 
     def answer(self, step: dict[str, Any]) -> Any:
         arg = [*step.get("args", ()), {**step.get("kwargs", {}), "__kwarg__": True}]
-        value = run_function(step["fun"], arg, {"jid": "1", "fun": step["fun"]}, self._ctx).value
+        job = TakenJob.of({"jid": "1", "fun": step["fun"]})
+        value = run_function(step["fun"], arg, job, self._ctx).value
         return _plain(json.loads(json.dumps(value)))
 
 
