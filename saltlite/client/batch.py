@@ -136,6 +136,7 @@ class Batch:
         yield from self._run_chunks(sorted(minions))
 
     def _ping_targets(self) -> Iterator[Outcome]:
+        # Who is silent would keep a place in the batch for the whole timeout.
         request = dataclasses.replace(
             self._request,
             fun="test.ping",

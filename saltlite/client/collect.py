@@ -203,6 +203,7 @@ class Collector:
         self._jobs: dict[str, _Job] = {}
         self._by_probe: dict[str, _Job] = {}
         self._ended: OrderedDict[str, _Job] = OrderedDict()
+        # What was lost before this was of other jobs.
         self._seen = (events.lost, events.connections)
 
     def add(
@@ -241,6 +242,7 @@ class Collector:
         return frozenset(self._job_of(jid).answered)
 
     def _job_of(self, jid: str) -> _Job:
+        # Asked for after the end, too: what is shown of a job is read when it is over.
         job = self._jobs.get(jid)
         return self._ended[jid] if job is None else job
 

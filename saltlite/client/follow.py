@@ -75,6 +75,7 @@ class FollowedJobs:
     def add(self, jid: str, ticket: str, expected: int) -> None:
         """Ask for the returns of a job too."""
         self._jobs[jid] = _Job(jid, ticket, expected)
+        # Who never collects a job would have it asked for as long as this process lives.
         while len(self._jobs) > JOBS_MOST:
             del self._jobs[next(iter(self._jobs))]
         # A quick minion has returned by the time that the ticket is here.
@@ -107,6 +108,7 @@ class FollowedJobs:
             self._take_answers(jobs, self._fetch_answers(jobs))
             for jobs in _in_parts(self._jobs.values())
         ]
+        # Where something returns more will soon; a job that is silent is asked for ever less.
         if self._events or any(more):
             self._pause_s = FIRST_S
         else:
@@ -140,6 +142,7 @@ class FollowedJobs:
             # Names go along only when they are asked for: a count is enough while nothing is new.
             job.names_wanted = answer.get("more") is True
             found = found or job.names_wanted
+            # Nobody else can return it, so the last question about it has been asked.
             if len(job.had) >= job.expected:
                 del self._jobs[job.jid]
         return found

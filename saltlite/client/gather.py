@@ -116,12 +116,14 @@ class Gather:
         self._take_event(event)
         if self._phase is not _Phase.DONE:
             self._advance_phase(now_s)
+        # Whatever the phase: the last who was missing may just have returned or been given up.
         if not self.outstanding:
             self._phase = _Phase.DONE
         return self._make_status()
 
     def _take_event(self, event: GatherEvent) -> None:
         if isinstance(event, Returned):
+            # Minions match themselves: one may return that the master did not think of.
             self.expected.add(event.minion)
             self.returned.add(event.minion)
             # However late it comes, it has returned.

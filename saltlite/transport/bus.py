@@ -158,6 +158,7 @@ class Relay:
             self.dropped += 1
             return None
         self.sequence += 1
+        # Beside each event, so that who falls behind sees how many it has missed.
         return [frames[0], self.sequence.to_bytes(_SEQUENCE_BYTES, "big")]
 
     def subscription(self, frames: Sequence[bytes]) -> list[bytes] | None:
@@ -211,8 +212,10 @@ def bind_bus(
     try:
         pull.setsockopt(zmq.LINGER, 0)
         pull.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+        # Of each pusher: beyond that it waits, as long as its own timeout lets it.
         pull.setsockopt(zmq.RCVHWM, _PULL_HWM)
         publisher.setsockopt(zmq.LINGER, 0)
+        # By hand, since an empty prefix is not to be taken as it came: see list_changes.
         publisher.setsockopt(zmq.XPUB_MANUAL, 1)
         publisher.setsockopt(zmq.SNDHWM, max(hwm, _PUBLISHER_HWM_AT_LEAST))
         publisher.setsockopt(zmq.MAXMSGSIZE, 2 * TAG_LIMIT_BYTES)  # it hears subscriptions only
@@ -269,6 +272,7 @@ class EventPusher:
         self._max_bytes = max_bytes
         self._socket = self._context.socket(zmq.PUSH)
         self._socket.setsockopt(zmq.LINGER, EVENTS_LINGER_MS)
+        # A bus that hangs must not stop who works for it: then the event is lost, with a line.
         self._socket.setsockopt(zmq.SNDTIMEO, round(timeout_s * 1000))
         self._socket.setsockopt(zmq.SNDHWM, _SUBSCRIBER_HWM)
         self._socket.connect(ipc(path))

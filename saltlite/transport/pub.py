@@ -41,6 +41,7 @@ def bind_publisher(
     socket = context.socket(zmq.PUB)
     try:
         socket.setsockopt(zmq.SNDHWM, hwm)
+        # After a restart of the master all minions come back at once.
         socket.setsockopt(zmq.BACKLOG, backlog)
         # What was published just before the end has a second to leave.
         socket.setsockopt(zmq.LINGER, 1000)
@@ -49,6 +50,7 @@ def bind_publisher(
             socket.setsockopt(zmq.HEARTBEAT_IVL, heartbeat_ivl_ms)
             socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, heartbeat_timeout_ms)
         tcp.apply(socket, address)
+        # From bind on there are connections, and a monitor has to see the first one.
         before_bind(socket)
         socket.bind(address)
     except BaseException:

@@ -42,8 +42,10 @@ def server_options(socket: zmq.Socket[Any], *, backlog: int = 1000, ipv6: bool =
     Handover lets a minion come back with its old routing id before the loss of the old connection
     was noticed. Source: docs/wire.md#sockets.
     """
+    # Replies of just before the end have a second to leave.
     socket.setsockopt(zmq.LINGER, 1000)
     socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
+    # After a restart all minions knock within a second; whom the kernel turns away comes later.
     socket.setsockopt(zmq.BACKLOG, backlog)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
     # A bracket is what an IPv6 address has, and switches IPv6 on.
@@ -84,6 +86,7 @@ class ReqSocket(Generic[_S]):
     def drop(self) -> None:
         """Give up the connection and what is under way on it."""
         if self._socket is not None:
+            # Nobody is left to read the answer to what was still to be sent.
             self._socket.close(linger=0)
             self._socket = None
 
