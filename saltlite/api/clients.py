@@ -46,6 +46,7 @@ from saltlite.client.local import (
     LocalClient,
     find_request_address,
     jid_as_text,
+    syndics_hold_s,
 )
 from saltlite.core import dataclasses
 from saltlite.core.messages import Envelope, PublishLoad, PublishReply, refusal
@@ -302,8 +303,8 @@ class MasterClient:
             listener.close()
 
     def _look_at_connections(self) -> frozenset[str] | None:
-        """The connections of minions; not known of a real Salt master, who may have syndics."""
-        if self.feed.is_salts:
+        """The connections of minions; not known where some may be below syndics."""
+        if self.feed.is_salts or self.config.syndic.order_masters:
             return None
         return connections_to(self.config.network.publish_port)
 
@@ -316,6 +317,7 @@ class MasterClient:
             gather_job_timeout_s=float(jobs.gather_job_timeout if gather is None else gather),
             ask=lambda _jid, _minions: None,
             store=LateStore(self._open_store) if self._open_store is not None else None,
+            hold_s=syndics_hold_s(self.config),
         )
 
     async def _ask(

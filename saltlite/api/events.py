@@ -154,6 +154,8 @@ class EventFeed:
         event: Event | None = None
         if tag.startswith(b"salt/job/") and (self._early or self._by_jid):
             event = self._hand_to_jobs(tag, frame)
+        elif tag.startswith(b"2") and (self._early or self._by_jid):
+            event = self._hand_announcement(tag, frame)
         elif self._runs and tag.startswith((b"salt/run/", b"salt/wheel/")):
             event = read_event(frame)
             self._hand_to_runs(event)
@@ -166,7 +168,14 @@ class EventFeed:
     def _hand_to_jobs(self, tag: bytes, frame: bytes) -> Event | None:
         if b"/ret/" not in tag:
             return None
-        jid = tag.split(b"/", 3)[2].decode("ascii", "replace")
+        return self._hand_to_listeners(tag.split(b"/", 3)[2], frame)
+
+    def _hand_announcement(self, tag: bytes, frame: bytes) -> Event | None:
+        """Hand on what syndics say: more minions of a job, under its bare jid."""
+        return self._hand_to_listeners(tag, frame) if tag.isdigit() else None
+
+    def _hand_to_listeners(self, digits: bytes, frame: bytes) -> Event | None:
+        jid = digits.decode("ascii", "replace")
         listeners = self._by_jid.get(jid, set()) | self._early
         if not listeners:
             return None
@@ -327,7 +336,9 @@ class JobListener:
         """Listen to this jid (too), and to no others from now on."""
         if not self.jids:
             mark = f"salt/job/{jid}/"
-            self._events = deque(one for one in self._events if one.tag.startswith(mark))
+            self._events = deque(
+                one for one in self._events if one.tag == jid or one.tag.startswith(mark)
+            )
         self.jids.add(jid)
         self._feed.name_job(self, jid)
 

@@ -20,6 +20,9 @@ from saltlite.errors import WireError
 from saltlite.transport.codec import pack, unpack
 
 BROADCAST: Final = b"broadcast"
+SYNDIC: Final = b"syndic"
+"""The topic of all syndics."""
+
 # Of these the master knows by the ids alone whom they mean; the others go to all minions.
 _ADDRESSED_TYPES = frozenset({"glob", "pcre", "list"})
 
@@ -126,17 +129,22 @@ def subscriptions(minion_id: str, *, filtering: bool) -> list[bytes]:
     return [BROADCAST, topic_of(minion_id)] if filtering else [b""]
 
 
-def topics(tgt_type: str, tgt: str | list[str], matched: Iterable[str]) -> list[bytes]:
+def topics(
+    tgt_type: str, tgt: str | list[str], matched: Iterable[str], *, to_syndics: bool = False
+) -> list[bytes]:
     """The topics a job is sent under, with ``zmq_filtering``: one copy each.
 
-    ``matched`` are the ids the master expects. Source: docs/wire.md#publications.
+    ``matched`` are the ids the master expects; ``to_syndics`` (``order_masters``) adds a copy for
+    the masters below. Source: docs/wire.md#publications.
     """
+    # Syndics hear what goes to all.
     if tgt_type not in _ADDRESSED_TYPES:
         return [BROADCAST]
-    if tgt_type != "list":
-        return [topic_of(minion_id) for minion_id in matched]
-    listed = tgt.split(",") if isinstance(tgt, str) else tgt
-    return [topic_of(minion_id.strip()) for minion_id in listed]
+    listed = matched
+    if tgt_type == "list":
+        listed = tgt.split(",") if isinstance(tgt, str) else tgt
+    found = [topic_of(minion_id.strip()) for minion_id in listed]
+    return [*found, SYNDIC] if to_syndics else found
 
 
 def message_of(frames: list[bytes]) -> bytes:

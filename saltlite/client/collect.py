@@ -16,6 +16,7 @@ from saltlite.client.gather import (
     AbsentMinions,
     Answered,
     Asked,
+    Expected,
     Gather,
     GatherEvent,
     GatherStatus,
@@ -23,12 +24,16 @@ from saltlite.client.gather import (
     Tick,
 )
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.ids import valid_jid, valid_minion_id
 from saltlite.core.messages import PublishReply
 from saltlite.core.numbers import is_digits
 from saltlite.core.tags import JobTag, parse_job
 
 JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
+
+JID_PREFIX = "2"
+"""What the tags begin with by which syndics name their minions: bare jids."""
 
 ASK_AGAIN_S = 1.0
 """Between two tries to publish ``find_job`` to a master that does not answer."""
@@ -181,7 +186,9 @@ class Collector:
     long as :meth:`patience` says, :meth:`take` it.
 
     ``ask`` publishes ``find_job`` for a jid to some minions and gives back the jid of that
-    publication, or ``None`` if it could not be published. ``clock`` does not go backwards.
+    publication, or ``None`` if it could not be published. ``clock`` does not go backwards. For
+    ``hold_s`` no job is done, since syndics may still name minions of it, and so much longer an
+    answer to ``find_job`` may take.
     """
 
     def __init__(
@@ -193,10 +200,12 @@ class Collector:
         ask: Callable[[str, Sequence[str]], str | None],
         store: ReturnStore | None = None,
         clock: Callable[[], float] = time.monotonic,
+        hold_s: float = 0.0,
     ) -> None:
         self._events = events
         self._timeout_s = timeout_s
-        self._gather_s = gather_job_timeout_s
+        self._gather_s = gather_job_timeout_s + hold_s
+        self._hold_s = hold_s
         self._ask = ask
         self._store = store
         self._clock = clock
@@ -221,6 +230,7 @@ class Collector:
             timeout_s=self._timeout_s if timeout_s is None else timeout_s,
             gather_job_timeout_s=self._gather_s,
             now_s=now,
+            hold_s=self._hold_s,
         )
         self._jobs[jid] = _Job(jid, gather, gather.on(Tick(), now), missing=missing)
 
@@ -311,7 +321,10 @@ class Collector:
 
     def _on_event(self, event: BusEvent) -> list[Outcome]:
         tag = parse_job(event.tag)
-        if tag is None or tag.kind not in ("ret", "prog") or not tag.minion_id:
+        if tag is None:
+            self._take_announcement(event)
+            return []
+        if tag.kind not in ("ret", "prog") or not tag.minion_id:
             return []
         job = self._jobs.get(tag.jid)
         if tag.kind == "prog":
@@ -326,6 +339,16 @@ class Collector:
             asked.answered.add(tag.minion_id)
             self._feed_gather(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
+
+    def _take_announcement(self, event: BusEvent) -> None:
+        """Expect those too whom a syndic names: its event has the bare jid for a tag."""
+        job = self._jobs.get(event.tag)
+        minions = event.data.get("minions")
+        if job is None or not valid_jid(event.tag) or not isinstance(minions, (list, tuple)):
+            return
+        named = frozenset(one for one in minions if valid_minion_id(one))
+        # Of the syndic's own job too; what has come already is not expected again.
+        self._feed_gather(job, Expected(named))
 
     def _on_return(self, job: _Job, minion: str, data: Mapping[str, object]) -> list[Outcome]:
         # The first one counts; bus, store and a minion's own repeats bring the same again.
@@ -362,7 +385,9 @@ class Collector:
             if job.status.done:
                 self._close_job(job)
                 lost += [NotReturned(job.jid, minion) for minion in sorted(job.gather.given_up)]
-                lost += [NotReturned(job.jid, minion, unknown=True) for minion in job.missing]
+                # Who is listed and has no key here may be below a syndic, and have returned.
+                absent = [one for one in job.missing if one not in job.gather.expected]
+                lost += [NotReturned(job.jid, minion, unknown=True) for minion in absent]
         return lost
 
     def _close_job(self, job: _Job) -> None:

@@ -84,7 +84,8 @@ class Gather:
     """The returns of one job.
 
     ``timeout_s`` and ``gather_job_timeout_s`` are Salt's options of these names. ``outstanding``
-    are those who are waited for: expected, not returned and not given up.
+    are those who are waited for: expected, not returned and not given up. For ``hold_s`` it is not
+    done even if nobody is: syndics may name more.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Gather:
         timeout_s: float,
         gather_job_timeout_s: float,
         now_s: float,
+        hold_s: float = 0.0,
     ) -> None:
         self.expected: set[str] = set(minions)
         self.returned: set[str] = set()
@@ -105,6 +107,7 @@ class Gather:
         self._asked = False
         self._phase = _Phase.WAITING
         self._deadline_s = now_s + self._timeout_s
+        self._hold_until_s = now_s + hold_s
 
     @property
     def missing(self) -> set[str]:
@@ -117,7 +120,7 @@ class Gather:
         if self._phase is not _Phase.DONE:
             self._advance_phase(now_s)
         # Whatever the phase: the last who was missing may just have returned or been given up.
-        if not self.outstanding:
+        if not self.outstanding and now_s >= self._hold_until_s:
             self._phase = _Phase.DONE
         return self._make_status()
 
@@ -147,9 +150,12 @@ class Gather:
         # All have said that they run: the rest of gather_job_timeout is not waited for.
         if self._phase is _Phase.ASKING and outstanding <= self._running:
             self._start_waiting(now_s)
-        if now_s < self._deadline_s or not outstanding:
+        if now_s < self._deadline_s:
             return
-        if self._phase is _Phase.WAITING:
+        # Nobody is to be asked; whom a syndic names from now on has the whole timeout.
+        if not outstanding:
+            self._start_waiting(now_s)
+        elif self._phase is _Phase.WAITING:
             self._phase = _Phase.ASKING
             self._asked = False
             # Whoever ran in the last round has to say so again.
@@ -167,4 +173,7 @@ class Gather:
     def _make_status(self) -> GatherStatus:
         asking = self._phase is _Phase.ASKING and not self._asked
         ask = tuple(sorted(self.outstanding)) if asking else ()
-        return GatherStatus(self._phase is _Phase.DONE, ask, self._deadline_s)
+        # With nobody to wait for only the end of the hold is waited for.
+        is_done = self._phase is _Phase.DONE
+        holds = not is_done and not self.outstanding
+        return GatherStatus(is_done, ask, self._hold_until_s if holds else self._deadline_s)

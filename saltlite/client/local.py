@@ -22,6 +22,7 @@ import zmq
 
 from saltlite.channel.client import ClearChannel
 from saltlite.client.collect import (
+    JID_PREFIX,
     JOB_PREFIX,
     Collector,
     Events,
@@ -195,6 +196,7 @@ class LocalClient:
             gather_job_timeout_s=self.config.jobs.gather_job_timeout,
             ask=partial(self._ask_running, credentials),
             store=LateStore(self._open_job_store) if has_store else None,
+            hold_s=syndics_hold_s(self.config),
         )
 
     def listen(self, prefix: str = JOB_PREFIX) -> Events:
@@ -213,7 +215,10 @@ class LocalClient:
             raise MasterAbsent(NOT_RUNNING) from None
         if not os.access(path, os.R_OK | os.W_OK):  # ZeroMQ would try for ever, without a word
             return self._follow_own()
-        events = EventSubscriber(path, (prefix,), context=self._zmq_context())
+        prefixes = [prefix]
+        if prefix == JOB_PREFIX and self.config.syndic.order_masters:
+            prefixes.append(JID_PREFIX)
+        events = EventSubscriber(path, prefixes, context=self._zmq_context())
         # A master that was killed has left the file behind, and nobody answers.
         if not events.connect_confirmed(CONNECT_TIMEOUT_S):
             events.close()
@@ -246,6 +251,7 @@ class LocalClient:
             user=sender(),
             key=self._local_key(options),
             kwargs=options,
+            to=self._syndics_timeout_s(request),
             extra={FOLLOW: True} if followed else {},
         )
         answer = self._send_as_user(load.to_wire(), timeout_s)
@@ -258,6 +264,12 @@ class LocalClient:
         if followed:
             self._follow_job(reply.jid, reply.ticket, len(reply.minions))
         return reply
+
+    def _syndics_timeout_s(self, request: JobRequest) -> int | None:
+        """What syndics are told of our patience, as Salt does; nobody else needs it."""
+        if not self.config.syndic.order_masters:
+            return None
+        return int(self._timeout_s(request.timeout_s))
 
     def _kind_of(self, request: JobRequest) -> str:
         if self._pillar_patterns:
@@ -724,7 +736,9 @@ class LocalClient:
 
     def _yield_outcomes(self, request: JobRequest) -> Iterator[Outcome]:
         # Before the job goes out: a connection that ends right after may have heard it.
-        hearers = BlockingHearers(self._connections) if self._connections is not None else None
+        # Who is connected says nothing of the minions of syndics.
+        connections = None if self.config.syndic.order_masters else self._connections
+        hearers = BlockingHearers(connections) if connections is not None else None
         run = self.start(request)
         if run is None:
             return
@@ -736,6 +750,11 @@ class LocalClient:
                 yield from run.step(hearers.patience())
                 if not run.is_done and hearers.are_all(run.return_count):
                     yield from run.give_up()
+
+
+def syndics_hold_s(config: MasterConfig) -> float:
+    """How long a job of this master waits for syndics to name their minions."""
+    return config.syndic.syndic_wait if config.syndic.order_masters else 0.0
 
 
 def find_request_address(config: MasterConfig) -> str:

@@ -354,6 +354,23 @@ class TargetOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SyndicOptions:
+    """A tree of masters. See [syndic.md](syndic.md)."""
+
+    order_masters: bool = option(
+        False, "Other masters are below this one: jobs go down to their syndics as well."
+    )
+    syndics: Sequence[str] = option(
+        [],
+        "Ids (globs) of the minions that are syndics and may speak for others. Not in Salt, where "
+        "each minion may.",
+    )
+    syndic_wait: float = option(
+        5, "How much longer commands wait for the minions of syndics.", unit="s", minimum=0
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ApiOptions:
     """salt-api: the master over HTTP. See [api.md](api.md)."""
 
@@ -399,6 +416,7 @@ class MasterConfig:
     reactor: ReactorOptions = field(default_factory=ReactorOptions)
     schedule: ScheduleOptions = field(default_factory=ScheduleOptions)
     targets: TargetOptions = field(default_factory=TargetOptions)
+    syndic: SyndicOptions = field(default_factory=SyndicOptions)
     api: ApiOptions = field(default_factory=ApiOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     log: LogOptions = field(default_factory=LogOptions)

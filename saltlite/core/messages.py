@@ -567,6 +567,77 @@ def _of_several(value: dict[Any, Any] | list[Any], what: str) -> dict[str, Any] 
     return as_map(value, what) if isinstance(value, dict) else value
 
 
+@dataclass(frozen=True, slots=True)
+class SyndicReturn:
+    """What minions below a syndic returned to one job. Source: docs/wire.md#_syndic_return.
+
+    ``returns`` has by minion ``return``, ``retcode``, ``success``, ``fun_args``. ``load`` is the
+    job as its master has it on record; a syndic sends it once.
+    """
+
+    jid: str
+    returns: dict[str, dict[str, Any]]
+    fun: str | list[str] = ""
+    load: dict[str, Any] = field(default_factory=dict)
+    out: str | None = None
+    master_id: str | None = None
+
+    @classmethod
+    def from_wire(cls, plain: object) -> SyndicReturn:
+        """Read one part of a ``_syndic_return``.
+
+        Raises:
+            WireError: a field is missing or of the wrong type.
+        """
+        part = as_map(plain, "_syndic_return")
+        found = _take_field(part, "return", as_map)
+        return cls(
+            jid=_take_field(part, "jid", _return_jid),
+            returns={name: as_map(one, "return") for name, one in found.items()},
+            fun=_take_optional(part, "fun", _fun_or_empty, ""),
+            load=_take_optional(part, "load", _read_map, {}),
+            out=_take_optional(part, "out", _text_or_none, None),
+            master_id=_take_optional(part, "master_id", _text_or_none, None),
+        )
+
+    def to_wire(self, syndic: str) -> dict[str, Plain]:
+        """One part of the list, in Salt's order."""
+        part: dict[str, Plain] = {
+            "cmd": "_syndic_return",
+            "id": syndic,
+            "jid": self.jid,
+            "fun": self.fun,
+            "arg": None,
+            "tgt": None,
+            "tgt_type": None,
+            "load": self.load,
+            "return": self.returns,
+        }
+        _add_if_set(part, self, ("out", "master_id"))
+        return part
+
+
+SYNDIC_RETURNS_LIMIT: Final = 20_000
+
+
+def read_syndic_returns(load: Mapping[str, object]) -> list[SyndicReturn]:
+    """The parts of a ``_syndic_return``, in its list form or as one.
+
+    Raises:
+        WireError: malformed, or more than 20,000 returns.
+    """
+    listed = load.get("load")
+    parts = listed if isinstance(listed, list) else [load]
+    found = [SyndicReturn.from_wire(one) for one in parts]
+    if sum(len(one.returns) for one in found) > SYNDIC_RETURNS_LIMIT:
+        raise WireError(f"more than {SYNDIC_RETURNS_LIMIT} returns in one request")
+    return found
+
+
+def _fun_or_empty(value: object, what: str) -> str | list[str]:
+    return "" if value is None else _text_or_texts(value, what)
+
+
 # --- clear commands ---------------------------------------------------------------------
 
 
@@ -750,11 +821,11 @@ class MinionEvents:
     single: bool = True
 
     @classmethod
-    def from_wire(cls, plain: object) -> MinionEvents:
+    def from_wire(cls, plain: object, *, most: int = EVENTS_LIMIT) -> MinionEvents:
         """Read either form.
 
         Raises:
-            WireError: neither, more than 100 events, or a tag that cannot be one.
+            WireError: neither, more than ``most`` events, or a tag that cannot be one.
         """
         load = as_map(plain, "_minion_event")
         minion_id = _take_field(load, "id", _minion_id)
@@ -762,8 +833,8 @@ class MinionEvents:
         if "events" not in load:
             return cls(minion_id, [MinionEvent(_take_field(load, "tag", _read_tag), load)], pretag)
         listed = _take_field(load, "events", _read_list)
-        if len(listed) > EVENTS_LIMIT:
-            raise WireError("more than 100 events in one request")
+        if len(listed) > most:
+            raise WireError(f"more than {most} events in one request")
         return cls(minion_id, [_read_event(one) for one in listed], pretag, single=False)
 
     def to_wire(self) -> dict[str, Plain]:

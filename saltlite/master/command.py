@@ -22,7 +22,7 @@ class Sender(Enum):
     USER = "user"
     MINION = "minion"
     MINION_RAW = "minion, raw"
-    # No syndic is served yet; its command is in the table so that it is refused by its name.
+    # A minion that the handler has to know as a syndic.
     SYNDIC = "syndic"
 
 

@@ -228,6 +228,23 @@ class SqliteJobStore:
 
         return self._run_write(write)
 
+    def add_minions(self, jid: str, minions: Sequence[str]) -> None:
+        """Expect more minions of a job: syndics name theirs later. Nothing for an unknown job."""
+
+        def write(db: sqlite3.Connection) -> None:
+            row = db.execute("SELECT minions FROM jobs WHERE jid = ?", (jid,)).fetchone()
+            if row is None:
+                return
+            before = self._read_list(db, row[0])
+            more = sorted(set(minions).difference(before))
+            if more:
+                ids = pack_bin([*before, *more])
+                row = (_list_or_number(db, ids), jid)
+                db.execute("UPDATE jobs SET minions = ? WHERE jid = ?", row)
+
+        # Who is expected is no promise; a return of theirs waits for the disk.
+        self._run_write(write, flush=False)
+
     def make_room(self, jid: str, minion_id: str, ret: Mapping[str, Plain], most_bytes: int) -> int:
         """Count a return that nobody asked for, and forget the minion's oldest ones beyond bounds.
 

@@ -41,6 +41,7 @@ class KeyActions:
     ) -> None:
         self._cachedir = Path(config.paths.cachedir)
         self._options = config.keys
+        self._order_masters = config.syndic.order_masters
         self._fire = fire
         self.store = KeyStore(Path(config.paths.pki_dir))
         self._sessions = Sessions(
@@ -130,6 +131,10 @@ class KeyActions:
         self._sessions.delete(minion_id)
         if not preserve_cache:
             self._minions.forget(minion_id)
+        if self._order_masters:
+            from saltlite.master.syndics import forget_marker
+
+            forget_marker(self._cachedir, minion_id)
         self._ask_for_rotation()
 
     def _ask_for_rotation(self) -> None:

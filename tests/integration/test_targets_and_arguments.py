@@ -30,7 +30,7 @@ GROUPS = {
 @pytest.fixture(scope="module")
 def fleet() -> Iterator[Cluster]:
     """Two minions that answer, and one that is accepted and has never been there."""
-    options = {"nodegroups": GROUPS, "timeout": WAITS_S, "order_masters": True}
+    options = {"nodegroups": GROUPS, "timeout": WAITS_S, "svnfs_trunk": "x"}
     minions = {"web1": "saltlite", "db1": "saltlite"}
     with Cluster(minions=minions, master_options=options) as one:
         one.start()
@@ -160,6 +160,6 @@ def test_a_login_that_cannot_be_is_a_sentence(
 
 def test_what_is_not_obeyed_is_named_at_the_start(fleet: Cluster) -> None:
     path = fleet.master_dir / "master"
-    number = next(n for n, row in enumerate(path.read_text().splitlines(), 1) if "order" in row)
+    number = next(n for n, row in enumerate(path.read_text().splitlines(), 1) if "svnfs" in row)
     (line,) = [row for row in fleet.master.log().splitlines() if "without effect" in row]
-    assert re.search(rf"order_masters \({re.escape(str(path))}:{number}\)", line)
+    assert re.search(rf"svnfs_trunk \({re.escape(str(path))}:{number}\)", line)

@@ -181,17 +181,22 @@ class Cluster:
         auto_accept: bool = True,
         umask: int = -1,
         root: Path | None = None,
+        interface: str = "127.0.0.1",
+        ports: tuple[int, int] | None = None,
     ) -> None:
+        self.interface = interface
         self.root = root or Path(tempfile.mkdtemp(prefix="sl-", dir="/tmp"))
         self.master_kind = master
         if isinstance(minions, int):
             minions = {f"m{number}": OURS for number in range(1, minions + 1)}
         self.minion_kinds = dict(minions)
-        self.publish_port, self.ret_port = free_ports(2)
+        self.publish_port, self.ret_port = ports or free_ports(2)
         self.auto_accept = auto_accept
         self.umask = umask
         self.minion_options = dict(minion_options or {})
         self.minions: dict[str, Daemon] = {}
+        self.extra_daemons: list[Daemon] = []
+        """Others that end with the cluster: a syndic."""
         self._write_master(master_options or {})
         self.master = self._daemon(master, "salt-master", self.master_dir, "master")
         for minion_id, kind in self.minion_kinds.items():
@@ -223,7 +228,7 @@ class Cluster:
             self.master_dir / "master",
             {
                 "root_dir": str(base),
-                "interface": "127.0.0.1",
+                "interface": self.interface,
                 "publish_port": self.publish_port,
                 "ret_port": self.ret_port,
                 "pki_dir": str(self.pki_dir),
@@ -251,7 +256,7 @@ class Cluster:
             {
                 "root_dir": str(base),
                 "id": minion_id,
-                "master": "127.0.0.1",
+                "master": self.interface,
                 "master_port": self.ret_port,
                 "publish_port": self.publish_port,
                 "pki_dir": str(base / "pki"),
@@ -300,11 +305,21 @@ class Cluster:
     def start(self) -> Cluster:
         """Start the master, then every minion, and wait until each has answered once."""
         self.start_master()
+        self.start_minions()
+        return self
+
+    def start_minions(self) -> None:
+        """Wait for the master, start every minion, and wait until each has answered once."""
+        eventually(self._master_listens, what="master listens")
         for minion_id in self.minions:
             self.minions[minion_id].start()
         for minion_id in self.minions:
             self.wait_for_ping(minion_id)
-        return self
+
+    def config(self, name: str) -> dict[str, Any]:
+        """What was written into the configuration of the master's side."""
+        found: dict[str, Any] = yaml.safe_load((self.master_dir / name).read_text())
+        return found
 
     def start_master(self) -> None:
         self.master.start()
@@ -315,7 +330,7 @@ class Cluster:
             raise AssertionError(f"master ended: {self.master.log()[-4000:]}")
         for port in (self.publish_port, self.ret_port):
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) != 0:
+                if probe.connect_ex((self.interface, port)) != 0:
                     return False
         return True
 
@@ -384,7 +399,7 @@ class Cluster:
 
     def close(self) -> None:
         """End everything, check that nothing is left, delete the directory."""
-        for daemon in (*self.minions.values(), self.master):
+        for daemon in (*self.extra_daemons, *self.minions.values(), self.master):
             daemon.stop()
         left = [p for p in psutil.process_iter(["environ"]) if self._is_mine(p)]
         for process in left:

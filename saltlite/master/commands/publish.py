@@ -46,6 +46,11 @@ NOT_AUTHORISED: Final = error("AuthorizationError", "Authorization error occurre
 ASKED_BY: Final = "peer_of"
 """In the kept load of a job: the minion that asked for it."""
 
+AUTH_LIST: Final = "auth_list"
+"""In the ``kwargs`` of a syndic's publish: what the user may do who asked the master above."""
+
+FIND_JOB: Final = "saltutil.find_job"
+
 JID_TRIES: Final = 100
 _BY_ID: Final = ("glob", "list", "pcre")
 """The kinds of targets that look at nothing but a minion's id."""
@@ -157,11 +162,47 @@ def _publish_as(ctx: MasterContext, user: AuthenticatedUser, wanted: PublishLoad
     # Jobs are cleaned by their jids: one from the future would stay until then.
     if wanted.jid and not usable_jid(wanted.jid, ctx.now()):
         return {"error": f"jid: {wanted.jid} is not the time of a job, or lies in the future"}
-    if not decision.minions:
+    limits = _read_auth_list(user, wanted)
+    if limits is not None and not _allows_below(ctx, user, wanted, decision, limits):
+        ctx.refusals.refuse("publish", f"a syndic: {wanted.functions} is not in its auth_list")
+        return NOT_AUTHORISED
+    # A limited user's right is judged by the minions that are meant, so there have to be some.
+    goes_below = ctx.config.syndic.order_masters and user.rules is None and not decision.problem
+    if not decision.minions and not goes_below:
         problem_ = decision.problem or f"{NO_MINIONS} {wanted.tgt}"
         return PublishReply(None, [], error=problem_).to_wire()
-    reply = send_job(ctx, wanted, decision, authorised_only=user.rules is not None)
+    reply = send_job(
+        ctx, wanted, decision, limits=limits if user.rules is None else list(user.rules)
+    )
     return _with_ticket(ctx, wanted, reply)
+
+
+def _read_auth_list(user: AuthenticatedUser, wanted: PublishLoad) -> list[Any] | None:
+    """What a syndic says that the user of the master above may do; ``None``: everything.
+
+    What is no list allows nothing.
+    """
+    given = wanted.kwargs.get(AUTH_LIST)
+    # Nobody with rights of his own could set it.
+    if user.rules is not None or not given:
+        return None
+    return list(given) if isinstance(given, (list, tuple)) else []
+
+
+def _allows_below(
+    ctx: MasterContext,
+    user: AuthenticatedUser,
+    wanted: PublishLoad,
+    meant: Expected,
+    limits: Sequence[object],
+) -> bool:
+    """Whether a user of the master above, with these rights, may run the job on our minions."""
+    if wanted.functions == [FIND_JOB]:
+        return True
+    above = AuthenticatedUser(user.name, limits)
+    rule = partial(matching.minions_of_rule, ctx)
+    minions = sorted(meant.minions)
+    return ctx.access.allows(above, wanted.functions, minions, rule, wanted.arguments)
 
 
 def _with_ticket(ctx: MasterContext, wanted: PublishLoad, reply: PlainMap) -> PlainMap:
@@ -214,33 +255,45 @@ def send_job(
     meant: Expected,
     *,
     asked_by: str | None = None,
-    authorised_only: bool = False,
+    limits: Sequence[Any] | None = None,
 ) -> PlainMap:
     """Record a job, announce it, hand it to the Publisher; the reply for the user.
 
     Those who may return are on record with the job; the reply names those to wait for. ``asked_by``
-    is the minion that asked, with peer publishing. With ``authorised_only`` minions are named one
-    by one where the target looks at more than their ids: what it matches when the job arrives is
-    not what it matched when it was allowed (CVE-2022-22941). So they are where whole values are
-    compared, of which Salt's minions know nothing.
+    is the minion that asked, with peer publishing. ``limits`` are the rules of who may not do
+    everything; minions are then named one by one where the target looks at more than their ids:
+    what it matches when the job arrives is not what it matched when it was allowed
+    (CVE-2022-22941). So they are where whole values are compared, of which Salt's minions know
+    nothing, and for the minions of masters below, whose rights nobody has looked at.
     """
-    authorised_only = authorised_only or is_compared_whole(wanted.tgt_type)
+    authorised_only = limits is not None or is_compared_whole(wanted.tgt_type)
+    is_upper = ctx.config.syndic.order_masters
     minions, missing = sorted(meant.minions), list(meant.missing)
     # Also those of which nothing is cached: the target may mean them.
     asked = minions if authorised_only else sorted(meant.all_asked)
+    if is_upper:
+        from saltlite.master.syndics import without_syndics
+
+        options, cachedir = ctx.config.syndic, ctx.shared.cachedir
+        minions = without_syndics(options, cachedir, minions)
+        asked = without_syndics(options, cachedir, asked)
     jid = wanted.jid or ctx.shared.jids.next(ctx.now())
     try:
         # On record, then announced, then sent: no return comes before its job is known.
         jid = _new_job(ctx, wanted, jid, asked, asked_by)
         if not jid:
-            return {"error": f"Job {wanted.jid} exists already"}
+            return _answer_taken(ctx, wanted, asked_by)
         # In this worker only; the others read it from the store with the first return.
         ctx.asked.remember(jid, asked)
         ctx.mirror.job(jid, _make_record(wanted, jid, asked_by), asked)
         _fire_new_job(ctx, wanted, jid, minions, missing)
         job = _make_job(ctx, wanted, jid, asked_by)
-        if authorised_only and wanted.tgt_type not in _BY_ID:
+        if (authorised_only and wanted.tgt_type not in _BY_ID) or (is_upper and asked_by):
             job |= {"tgt": list(asked), "tgt_type": "list"}
+        if is_upper:
+            # An empty list gives all rights, so that no rights are a rule that gives none.
+            rules = [] if limits is None else list(limits) or [{}]
+            job |= {"to": _patience_of(ctx, wanted), AUTH_LIST: rules}
         ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
@@ -263,11 +316,30 @@ def _new_job(
         if ctx.jobs.new_job(jid, record, minions):
             return jid
         if wanted.jid:
-            problem = f"Job {jid} exists already"
-            ctx.events.fire(tags.job_error(jid), {**record, "error": problem})
             return ""
         jid = ctx.shared.jids.next(ctx.now())
     raise StoreError(f"{JID_TRIES} job ids in a row are taken")
+
+
+def _answer_taken(ctx: MasterContext, wanted: PublishLoad, asked_by: str | None) -> PlainMap:
+    """The reply to who named a job id that is taken.
+
+    Two masters above may send a syndic the same job: it is not published again, and no mistake.
+    """
+    record = ctx.jobs.job(wanted.jid) if AUTH_LIST in wanted.kwargs else None
+    if record is not None:
+        same = [record.load.get(name) for name in ("fun", "tgt", "arg")]
+        if same == [wanted.fun, wanted.tgt, wanted.arg]:
+            return PublishReply(wanted.jid, record.minions).to_wire()
+    problem = f"Job {wanted.jid} exists already"
+    load = _make_record(wanted, wanted.jid, asked_by)
+    ctx.events.fire(tags.job_error(wanted.jid), {**load, "error": problem})
+    return {"error": problem}
+
+
+def _patience_of(ctx: MasterContext, wanted: PublishLoad) -> int:
+    """``to``: how many seconds who asked will wait; each syndic takes one off."""
+    return int(ctx.config.jobs.timeout) if wanted.to is None else wanted.to
 
 
 def _make_record(wanted: PublishLoad, jid: str, asked_by: str | None) -> dict[str, Plain]:
@@ -341,4 +413,5 @@ def _make_job(
 def _topics_of(ctx: MasterContext, wanted: PublishLoad, minions: Sequence[str]) -> list[bytes]:
     if not ctx.config.network.zmq_filtering:
         return []
-    return topics(wanted.tgt_type, wanted.tgt, minions)
+    to_syndics = ctx.config.syndic.order_masters
+    return topics(wanted.tgt_type, wanted.tgt, minions, to_syndics=to_syndics)

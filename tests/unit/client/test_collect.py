@@ -212,3 +212,54 @@ def test_jobs_that_have_ended_take_nothing_any_more():
     assert len(collector._jobs) == 0
     assert len(collector._ended) == ENDED_KEPT
     assert collector.gather("199").returned == {"a"}
+
+
+JID = "20260102030405000006"
+
+
+def below_syndics(bus, *minions, missing=()):
+    collector = Collector(
+        bus,
+        timeout_s=5.0,
+        gather_job_timeout_s=10.0,
+        ask=lambda _jid, _minions: None,
+        clock=bus.clock,
+        hold_s=5.0,
+    )
+    collector.add(JID, minions, missing=missing)
+    return collector
+
+
+def test_minions_that_a_syndic_names_are_waited_for():
+    bus = Bus(
+        (0.1, Event(JID, {"minions": ["m1", "m2", 5, "../x"]})),
+        (0.2, returned(JID, "m1")),
+        (6.0, returned(JID, "m2")),
+    )
+    outcomes = list(below_syndics(bus).outcomes())
+    assert [one.id for one in outcomes] == ["m1", "m2"]
+    assert bus.now == 6.0
+
+
+def test_one_that_does_not_return_is_given_up():
+    bus = Bus((0.1, Event(JID, {"minions": ["m1"]})))
+    assert list(below_syndics(bus).outcomes()) == [NotReturned(JID, "m1")]
+    # timeout, gather_job_timeout, and the hold once more for the way up and down
+    assert bus.now == 20.1 - 0.1
+
+
+def test_without_syndics_that_speak_it_is_over_after_the_hold():
+    bus = Bus((0.1, returned(JID, "a")))
+    assert [one.id for one in below_syndics(bus, "a").outcomes()] == ["a"]
+    assert bus.now == 5.0
+
+
+def test_a_listed_minion_without_a_key_here_may_be_below():
+    bus = Bus((0.1, Event(JID, {"minions": ["m1"]})), (0.3, returned(JID, "m1")))
+    outcomes = list(below_syndics(bus, missing=["m1", "gone"]).outcomes())
+    assert outcomes == [MinionReturn(JID, "m1", True), NotReturned(JID, "gone", unknown=True)]
+
+
+def test_others_announcements_are_not_heard():
+    bus = Bus((0.1, Event("20260102030405000007", {"minions": ["m1"]})), (0.2, Event(JID, {})))
+    assert list(below_syndics(bus).outcomes()) == []

@@ -174,3 +174,24 @@ def test_a_minion_that_runs_is_never_given_up(minions, pauses):
             for minion in status.ask:
                 subject.on(Answered(minion, running=True), now)
     assert subject.given_up == set()
+
+
+def held(*minions):
+    return Gather(minions, timeout_s=5.0, gather_job_timeout_s=10.0, now_s=0.0, hold_s=7.0)
+
+
+def test_syndics_may_name_minions_for_a_while():
+    subject = held()
+    status = run(subject, (0.0, Tick()))
+    assert (status.done, status.deadline_s) == (False, 7.0)
+    run(subject, (1.0, Expected(frozenset({"b"}))))
+    assert not run(subject, (2.0, Returned("b"))).done
+    assert run(subject, (7.0, Tick())).done
+
+
+def test_whom_a_syndic_names_late_has_the_whole_timeout():
+    subject = held()
+    run(subject, (6.0, Tick()))
+    status = run(subject, (6.5, Expected(frozenset({"b"}))))
+    assert (status.ask, status.deadline_s) == ((), 11.0)
+    assert run(subject, (11.0, Tick())).ask == ("b",)

@@ -27,7 +27,7 @@ def test_what_is_set_without_effect_is_named_once() -> None:
     assert without_effect({"id": "/m:1", "no_such_option": "/m:2"}, "minion") == ""
 
 
-NOT_BUILT = ("rest_wsgi", "order_masters", "syndic_master")
+NOT_BUILT = ("rest_wsgi", "thorium_top", "svnfs_trunk")
 
 
 @pytest.mark.parametrize("role", ["master", "minion"])
@@ -45,12 +45,12 @@ def test_what_both_have(role: str) -> None:
 
 def test_the_master_names_them_with_their_files(tmp_path: Path) -> None:
     (tmp_path / "master.d").mkdir()
-    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\norder_masters: True\n")
+    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\nsvnfs_trunk: x\n")
     (tmp_path / "master.d/a.conf").write_text("\nrest_wsgi: {port: 1}\n")
     config = load_master(tmp_path, environ={})
     assert without_effect(config.source, "master") == (
         "Set, but without effect yet: "
-        f"order_masters ({tmp_path}/master:2), rest_wsgi ({tmp_path}/master.d/a.conf:2)"
+        f"rest_wsgi ({tmp_path}/master.d/a.conf:2), svnfs_trunk ({tmp_path}/master:2)"
     )
 
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from worker import Minion, World, worker_world
 
 from saltlite.channel.handshake import MinionHandshake
-from saltlite.channel.minion import MinionChannel
-from saltlite.config.load import load_master
 from saltlite.core.messages import as_bytes
 from saltlite.core.targets import Target
-from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import KeyPending, KeyRejected, MasterFull, PatternTooSlow, StoreError
-from saltlite.master.acl import key_path, process_user, write_keys
+from saltlite.master.acl import process_user
 from saltlite.master.commands import COMMANDS, Repeats, Sender, matching
-from saltlite.master.context import MasterContext, Shared, make_context
-from saltlite.master.dispatch import Dispatcher
-from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.keystore import KeyState
 from saltlite.master.lanes import ASK_ALONE, ASK_SLOW
 from saltlite.master.mworker import HANDLER_FAILED, answer_all
-from saltlite.master.replay import table_bytes
-from saltlite.master.shared import SharedArea
 from saltlite.transport.codec import pack, unpack
 
 USER_REFUSED = {
@@ -38,71 +31,6 @@ USER_REFUSED = {
 NOT_AUTHENTICATED = {
     "error": {"name": "AuthenticationError", "message": "Authentication error occurred."}
 }
-
-
-class Bus:
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Mapping[str, Any]]] = []
-
-    def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
-        self.events.append((tag, data))
-        return True
-
-    def tags(self) -> list[str]:
-        return [tag for tag, _data in self.events]
-
-
-class Jobs:
-    def __init__(self) -> None:
-        self.published: list[Mapping[str, Any]] = []
-        self.fails = False
-
-    def publish(self, job: Mapping[str, Any], topics: list[bytes]) -> None:
-        if self.fails:
-            raise StoreError("the publisher does not take jobs")
-        self.published.append(job)
-
-
-@dataclass
-class World:
-    """A worker without sockets, and minions that speak to it."""
-
-    ctx: MasterContext
-    dispatcher: Dispatcher
-    bus: Bus = field(default_factory=Bus)
-    jobs: Jobs = field(default_factory=Jobs)
-    nonces: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def clear(self, load: Any, **envelope: Any) -> Any:
-        return unpack(
-            self.dispatcher.answer(pack({"enc": "clear", "load": load, "version": 3, **envelope}))
-        )
-
-    def root_key(self) -> str:
-        return key_path(self.ctx.shared.cachedir, process_user()).read_text()
-
-    def publish(self, **load: Any) -> Any:
-        whole = {
-            "cmd": "publish", "tgt": "*", "fun": "test.ping", "arg": [], "tgt_type": "glob",
-            "ret": "", "jid": "", "user": process_user(), "key": self.root_key(), **load,
-        }  # fmt: skip
-        return self.clear(whole)
-
-    def minion(self, minion_id: str, key: PrivateKey) -> Minion:
-        shake = MinionHandshake(key, minion_id)
-        accepted = shake.accept(self.dispatcher.answer(shake.request()))
-        channel = MinionChannel(minion_id, key, accepted.session, master_key=accepted.master_key)
-        return Minion(self, channel)
-
-
-@dataclass
-class Minion:
-    world: World
-    channel: MinionChannel
-
-    def ask(self, cmd: str, **load: Any) -> Any:
-        frame, nonce = self.channel.seal({"cmd": cmd, **load})
-        return self.channel.open(self.world.dispatcher.answer(frame), nonce)
 
 
 @pytest.fixture(scope="session")
@@ -117,26 +45,8 @@ def options() -> str:
 
 @pytest.fixture
 def world(tmp_path: Path, rsa: list[PrivateKey], options: str) -> Iterator[World]:
-    (tmp_path / "master").write_text(f"root_dir: {tmp_path}\n{options}")
-    config = load_master(tmp_path)
-    for name in (config.paths.pki_dir, config.paths.cachedir):
-        Path(name).mkdir(parents=True)
-    shared = Shared(
-        config=config,
-        key=rsa[0],
-        sign_key=None,
-        pub_sig=None,
-        user=process_user(),
-        nonces=SharedArea("test", table_bytes()),
-    )
-    shared.publication.rotate(new_key_string(), 0.0)
-    KeyStore(shared.pki_dir).prepare()
-    write_keys(shared.cachedir, [process_user()], new_key_string)
-    bus, jobs = Bus(), Jobs()
-    ctx = make_context(shared, events=bus, publisher=jobs)
-    yield World(ctx, Dispatcher(ctx), bus, jobs)
-    ctx.jobs.close()
-    shared.close()
+    with worker_world(tmp_path, rsa[0], options) as one:
+        yield one
 
 
 @pytest.fixture
