@@ -92,3 +92,9 @@ _salt_run() {
         '--saltfile -c --config-dir -t --timeout --jid --no-parse -a --auth --eauth --external-auth --username --password --out --output --out-indent --output-indent --out-file --output-file --state-output --state_output --state-verbose --state_verbose -l --log-level --log-file --log-file-level' runners
 }
 complete -F _salt_run salt-run
+
+_salt_syndic() {
+    _saltlite '--version -h --help -V --versions-report --saltfile -c --config-dir -u --user -d --daemon --pid-file --disable-keepalive -l --log-level --log-file --log-file-level' \
+        '--saltfile -c --config-dir -u --user --pid-file -l --log-level --log-file --log-file-level' none
+}
+complete -F _salt_syndic salt-syndic

@@ -50,6 +50,11 @@ def salt_run() -> int:
     return _run_command("salt-run")
 
 
+def salt_syndic() -> int:
+    """``salt-syndic``."""
+    return _run_command("salt-syndic")
+
+
 def _run_command(name: str) -> int:
     try:
         if answer_version(name, sys.argv[1:]):

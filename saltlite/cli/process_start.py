@@ -20,7 +20,7 @@ COMMANDS = frozenset(
         "salt-run",
     )
 )  # fmt: skip
-DAEMONS = frozenset(("salt-api", "salt-master", "salt-minion"))
+DAEMONS = frozenset(("salt-api", "salt-master", "salt-minion", "salt-syndic"))
 _RUN_AS_MODULE = "-m"
 """``sys.argv[0]`` while ``python -m`` looks for the module."""
 

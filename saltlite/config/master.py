@@ -368,6 +368,31 @@ class SyndicOptions:
     syndic_wait: float = option(
         5, "How much longer commands wait for the minions of syndics.", unit="s", minimum=0
     )
+    syndic_master: str | Sequence[str] = option(
+        "masterofmasters", "Of salt-syndic: the master above, or a list of them."
+    )
+    syndic_master_port: int = option(
+        0, "Its port for requests; 0 for the minion's `master_port`.", minimum=0, maximum=65535
+    )
+    syndic_user: str = option("", "Who salt-syndic runs as; without it, as the master.")
+    syndic_pidfile: str = option(
+        "/var/run/salt-syndic.pid", "The process id of salt-syndic.", rooted=True
+    )
+    syndic_log_file: str = option("/var/log/salt/syndic", "Where salt-syndic logs.", rooted=True)
+    syndic_failover: str = option(
+        "random",
+        "Which of several masters above gets what none of them has asked for.",
+        choices=("random", "ordered"),
+    )
+    syndic_forward_all_events: bool = option(
+        False, "Tell several masters above all events, not only who belongs to a job."
+    )
+    syndic_event_forward_timeout: float = option(
+        0.5, "The least time between two requests to a master above.", unit="s", minimum=0
+    )
+    syndic_jid_forward_cache_hwm: int = option(
+        100, "Jobs that are known to be on record above.", minimum=1
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

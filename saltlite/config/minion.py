@@ -155,6 +155,7 @@ class AuthOptions:
     rejected_retry: bool = option(False, "Go on trying after a rejection.")
     open_mode: bool = option(False, "Take any master key. Never in production.")
     master_finger: str = option("", "The master key's fingerprint.")
+    syndic_finger: str = option("", "That of the master above, for salt-syndic.")
     verify_master_pubkey_sign: bool = option(False, "Demand a signed master key.")
     always_verify_signature: bool = option(False, "Check it every time, not only when it changed.")
     master_sign_key_name: str = option("master_sign", "Name of the signing key.")

@@ -577,6 +577,8 @@ class SyndicReturn:
 
     jid: str
     returns: dict[str, dict[str, Any]]
+    id: str = ""
+    """The syndic."""
     fun: str | list[str] = ""
     load: dict[str, Any] = field(default_factory=dict)
     out: str | None = None
@@ -594,17 +596,18 @@ class SyndicReturn:
         return cls(
             jid=_take_field(part, "jid", _return_jid),
             returns={name: as_map(one, "return") for name, one in found.items()},
+            id=_take_optional(part, "id", as_text, ""),
             fun=_take_optional(part, "fun", _fun_or_empty, ""),
             load=_take_optional(part, "load", _read_map, {}),
             out=_take_optional(part, "out", _text_or_none, None),
             master_id=_take_optional(part, "master_id", _text_or_none, None),
         )
 
-    def to_wire(self, syndic: str) -> dict[str, Plain]:
+    def to_wire(self) -> dict[str, Plain]:
         """One part of the list, in Salt's order."""
         part: dict[str, Plain] = {
             "cmd": "_syndic_return",
-            "id": syndic,
+            "id": self.id,
             "jid": self.jid,
             "fun": self.fun,
             "arg": None,

@@ -366,7 +366,7 @@ class SqliteJobStore:
 
         def read(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
             rows = db.execute("SELECT id, ret FROM returns WHERE jid = ? ORDER BY id", (jid,))
-            return {minion_id: _unpack_map(ret) for minion_id, ret in rows}
+            return {minion_id: unpack_map(ret) for minion_id, ret in rows}
 
         return self._run_read(read)
 
@@ -399,7 +399,7 @@ class SqliteJobStore:
                 if found and size_bytes + len(row[0]) > most_bytes:
                     break
                 size_bytes += len(row[0])
-                found[minion_id] = _unpack_map(row[0])
+                found[minion_id] = unpack_map(row[0])
             return found, size_bytes
 
         return self._run_read(read)
@@ -420,7 +420,7 @@ class SqliteJobStore:
         while True:
             rows = self._fetch_rows(statement, (since, before, minion_id, RETURNED_CHUNK))
             for jid, load, minions, ret in rows:
-                yield self._read_record((jid, load, minions)), _unpack_map(ret)
+                yield self._read_record((jid, load, minions)), unpack_map(ret)
             if len(rows) < RETURNED_CHUNK:
                 return
             # By the jid, not by an offset: what comes and goes meanwhile shifts nothing.
@@ -453,11 +453,11 @@ class SqliteJobStore:
         stored = row[2]
         ids = self._lists.get(stored) if isinstance(stored, int) else _unpack_list(stored)
         if ids is not None:  # most: a look at the file for each would take half of the time
-            return JobRecord(row[0], _unpack_map(row[1]), ids)
+            return JobRecord(row[0], unpack_map(row[1]), ids)
         return self._run_read(lambda db: self._record_of_row(db, row))
 
     def _record_of_row(self, db: sqlite3.Connection, row: tuple[Any, ...]) -> JobRecord:
-        return JobRecord(row[0], _unpack_map(row[1]), self._read_list(db, row[2]))
+        return JobRecord(row[0], unpack_map(row[1]), self._read_list(db, row[2]))
 
     def _read_list(self, db: sqlite3.Connection, stored: bytes | int) -> list[str]:
         """The ids; of a list that is shared, one object for all who ask."""
@@ -758,7 +758,8 @@ def _list_or_number(db: sqlite3.Connection, ids: bytes) -> bytes | int:
     return int(cursor.lastrowid or 0)
 
 
-def _unpack_map(data: bytes) -> dict[str, Any]:
+def unpack_map(data: bytes) -> dict[str, Any]:
+    """A stored map; a damaged one is empty."""
     value = _unpack_value(data)
     return value if isinstance(value, dict) else {}
 

@@ -14,7 +14,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
@@ -129,7 +129,10 @@ class LinkOwner(Protocol):
 
 
 class Link:
-    """One master. ``name`` is how it is called in logs and in the spool."""
+    """One master. ``name`` is how it is called in logs and in the spool.
+
+    ``topics`` are subscribed to with ``zmq_filtering`` instead of a minion's.
+    """
 
     def __init__(
         self,
@@ -140,8 +143,10 @@ class Link:
         context: zmq.asyncio.Context,
         *,
         failover: bool = False,
+        topics: Sequence[bytes] = (),
         chance: Callable[[], float] = random.random,
     ) -> None:
+        self._topics = topics
         self.name = master.name
         self._master = master
         self._identity = identity
@@ -358,12 +363,12 @@ class Link:
         if keys is None:
             return
         self._drop_subscriber()
-        network, returns = self._config.network, self._config.returns
+        returns = self._config.returns
         monitors: list[zmq.asyncio.Socket] = []
         subscriber = connect_subscriber(
             self._context,
             tcp(self._address, self._publish_port(keys)),
-            prefixes=subscriptions(self._identity.minion_id, filtering=network.zmq_filtering),
+            prefixes=self._prefixes(),
             routing_id=self._identity.minion_id.encode(),
             reconnect_ms=returns.recon_default,
             reconnect_max_ms=returns.recon_max,
@@ -378,6 +383,12 @@ class Link:
         # The first connection has the same limit as one that is lost later.
         self._watch_for_loss()
         self._start_task(self._read_publications(subscriber, monitors[0]))
+
+    def _prefixes(self) -> list[bytes]:
+        filtering = self._config.network.zmq_filtering
+        if filtering and self._topics:
+            return list(self._topics)
+        return subscriptions(self._identity.minion_id, filtering=filtering)
 
     def _publish_port(self, keys: SessionKeys) -> int:
         """The port the master told, unless the user has set another one."""

@@ -23,10 +23,11 @@ KEY_LIMIT_BYTES = 64 * 1024
 
 
 class MinionKeys:
-    """The files below ``pki_dir``."""
+    """The files below ``pki_dir``. A syndic has its masters' key under a name of its own."""
 
-    def __init__(self, pki_dir: Path) -> None:
+    def __init__(self, pki_dir: Path, *, pin_name: str = "minion_master.pub") -> None:
         self._dir = pki_dir
+        self._pin_name = pin_name
 
     def own(self, keysize: int) -> PrivateKey:
         """The minion's key; made with ``keysize`` bits if there is none.
@@ -56,7 +57,7 @@ class MinionKeys:
     @property
     def pin_path(self) -> Path:
         """Where the master's key is kept."""
-        return self._dir / "minion_master.pub"
+        return self._dir / self._pin_name
 
     def load_pinned(self) -> PublicKey | None:
         """The master's key of the first contact, ``None`` before it.
@@ -64,7 +65,7 @@ class MinionKeys:
         Raises:
             CryptoError: there is a file, but no key in it: remove it to trust the next master.
         """
-        return self._read_public("minion_master.pub")
+        return self._read_public(self._pin_name)
 
     def pin(self, key: PublicKey) -> None:
         """Trust this master from now on.

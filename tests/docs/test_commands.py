@@ -39,6 +39,7 @@ DAILY = {
     "salt-master": f"{COMMON} {DAEMON}",
     "salt-minion": f"{COMMON} {DAEMON}",
     "salt-run": f"{COMMON} {OUTPUT} -l -t --timeout -d --doc --async",
+    "salt-syndic": f"{COMMON} {DAEMON}",
 }
 """Options of real Salt that are typed daily. Source: docs/cli.md, those marked M."""
 

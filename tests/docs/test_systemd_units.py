@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 SYSTEMD = Path(__file__).parents[2] / "scripts" / "systemd"
-UNITS = ("salt-master.service", "salt-minion.service", "salt-api.service")
+UNITS = (
+    "salt-master.service", "salt-minion.service", "salt-api.service", "salt-syndic.service",
+)  # fmt: skip
 
 
 def install(*args: str) -> subprocess.CompletedProcess[str]:
@@ -23,12 +25,13 @@ def install(*args: str) -> subprocess.CompletedProcess[str]:
 def installed(tmp_path: Path) -> Path:
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    for name in ("salt-master", "salt-minion", "salt-api"):
+    for name in ("salt-master", "salt-minion", "salt-api", "salt-syndic"):
         (bin_dir / name).write_text("#!/bin/sh\n")
         (bin_dir / name).chmod(0o755)
-    done = install("--prefix", str(tmp_path), "--bin-dir", str(bin_dir), "master", "minion", "api")
+    names = ("master", "minion", "api", "syndic")
+    done = install("--prefix", str(tmp_path), "--bin-dir", str(bin_dir), *names)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("wrote ") == 3
+    assert done.stdout.count("wrote ") == 4
     return tmp_path
 
 

@@ -232,7 +232,7 @@ def _take_event(
     if not _may_speak_for(ctx, request.id, speaker):
         speaker = request.id
     # salt/auth, salt/key, salt/run … of a lower master would be taken for this one's.
-    if may_use(event.tag, speaker) or event.tag == f"salt/syndic/{request.id}/start":
+    if may_use(event.tag, speaker) or event.tag == f"syndic/{request.id}/start":
         ctx.events.fire(event.tag, {**data, "id": speaker})
 
 

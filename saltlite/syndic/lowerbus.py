@@ -1,0 +1,89 @@
+"""The lower master's event bus: ours, or a real Salt master's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import zmq
+
+from saltlite.api.saltbus import SaltBus, is_salts
+from saltlite.errors import WireError
+from saltlite.transport.bus import EventSubscriber
+
+log = logging.getLogger(__name__)
+
+AT_ONCE: Final = 500
+"""Frames read before other work gets its turn."""
+
+LOOK_S: Final = 0.5
+"""Between two looks whether anything has come that no wake-up told of."""
+
+
+class LowerBus:
+    """Hands every event's frame to ``heard``, from :meth:`run` until that is cancelled."""
+
+    def __init__(self, path: Path, heard: Callable[[bytes], None]) -> None:
+        self._path = path
+        self._heard = heard
+        self._bus: EventSubscriber | SaltBus | None = None
+        self._wakeup = asyncio.Event()
+        self.is_salts = path.exists() and is_salts(path)
+        """Whether a real Salt master serves it."""
+
+    async def run(self) -> None:
+        """Read until cancelled; connects anew when the master has gone."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                if self._bus is None:
+                    self._open(loop)
+                elif not self._read():
+                    self._close(loop)
+                self._wakeup.clear()
+                try:
+                    await asyncio.wait_for(self._wakeup.wait(), LOOK_S)
+                except asyncio.TimeoutError:
+                    continue
+        finally:
+            self._close(loop)
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._path.exists():
+            return
+        try:
+            self.is_salts = is_salts(self._path)
+            if self.is_salts:
+                self._bus = SaltBus(self._path)
+            else:
+                self._bus = EventSubscriber(self._path, context=zmq.Context.instance())
+        except OSError as error:
+            log.debug("the event bus of the master here: %s", error)
+            return
+        loop.add_reader(self._bus.fileno, self._wakeup.set)
+        log.info("Listening to the events of the master here")
+
+    def _read(self) -> bool:
+        """Read what is there; ``False`` if the bus is over."""
+        assert self._bus is not None  # noqa: S101 - only called while there is one
+        for _ in range(AT_ONCE):
+            try:
+                frame = self._bus.next_frame()
+            except WireError as error:
+                log.debug("not an event: %s", error)
+                continue
+            if frame is None:
+                return not (isinstance(self._bus, SaltBus) and self._bus.is_over)
+            self._heard(frame)
+        # The descriptor tells of a change only: the rest is read in the next turn.
+        asyncio.get_running_loop().call_soon(self._wakeup.set)
+        return True
+
+    def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._bus is not None:
+            loop.remove_reader(self._bus.fileno)
+            self._bus.close()
+            self._bus = None

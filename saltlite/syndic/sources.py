@@ -1,0 +1,131 @@
+"""Where returns on their way up come from: the store of our lower master, or the bus of Salt's."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from saltlite.core.tags import parse_job
+from saltlite.master.forwardqueue import ForwardQueue, Waiting
+from saltlite.syndic.down import FROM_MASTER
+from saltlite.transport.codec import pack_bin
+
+log = logging.getLogger(__name__)
+
+JOBS_MOST: Final = 1000
+"""Jobs of a Salt master whose load is remembered."""
+
+BYTES_MOST: Final = 256 * 1024 * 1024
+"""Of returns that wait in memory."""
+
+READ_AT_ONCE: Final = 1000
+
+
+class Source(Protocol):
+    """Returns that wait. Each is dropped when a master above has it."""
+
+    def read_new(self) -> list[Waiting]:
+        """Those that have come since the last call."""
+
+    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
+        """What was returned; ``None`` if it is gone."""
+
+    def read_job(self, jid: str) -> Mapping[str, Any]:
+        """The load of a job, ``{}`` if it is not known."""
+
+    def drop(self, gone: Sequence[Waiting]) -> None:
+        """These are above."""
+
+    def hear(self, tag: str, data: Mapping[str, Any]) -> None:
+        """An event of the lower master's bus."""
+
+
+class StoreSource:
+    """Our lower master's store: what is in there is not lost, whoever dies."""
+
+    def __init__(self, queue: ForwardQueue) -> None:
+        self._queue = queue
+        self.drop = queue.drop
+        self.read_return = queue.read_return
+
+    def read_new(self) -> list[Waiting]:
+        """See :class:`Source`."""
+        return self._queue.read_new(READ_AT_ONCE)
+
+    def read_job(self, jid: str) -> Mapping[str, Any]:
+        """See :class:`Source`."""
+        record = self._queue.job(jid)
+        return {} if record is None else record.load
+
+    def hear(self, tag: str, data: Mapping[str, Any]) -> None:
+        """The store says it all."""
+        del tag, data
+
+
+class BusSource:
+    """The bus of a real Salt master: returns wait in memory, and end with this process."""
+
+    def __init__(self, on_lost: Callable[[Waiting], None] = lambda _one: None) -> None:
+        self._on_lost = on_lost
+        self._number = 0
+        self._new: list[Waiting] = []
+        self._kept: OrderedDict[int, tuple[Mapping[str, Any], int]] = OrderedDict()
+        self._bytes = 0
+        self._jobs: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+
+    def hear(self, tag: str, data: Mapping[str, Any]) -> None:
+        """Keep what is a return; remember what a job was."""
+        job = parse_job(tag)
+        if job is None:
+            return
+        if job.kind == "new":
+            self._jobs[job.jid] = {
+                name: data[name] for name in ("fun", "arg", "tgt", "tgt_type", "user")
+                if name in data
+            }  # fmt: skip
+            if len(self._jobs) > JOBS_MOST:
+                self._jobs.popitem(last=False)
+        elif job.kind == "ret" and "return" in data:
+            self._keep(Waiting(self._number + 1, job.jid, job.minion_id), data)
+
+    def _keep(self, one: Waiting, data: Mapping[str, Any]) -> None:
+        size = len(pack_bin(dict(data)))
+        self._number = one.seq
+        self._kept[one.seq] = (data, size)
+        self._new.append(one)
+        self._bytes += size
+        while self._bytes > BYTES_MOST and len(self._kept) > 1:
+            number, (lost, lost_size) = self._kept.popitem(last=False)
+            self._bytes -= lost_size
+            log.error("A return of job %s is lost: too many wait", lost.get("jid"))
+            self._on_lost(Waiting(number, str(lost.get("jid")), str(lost.get("id"))))
+
+    def read_new(self) -> list[Waiting]:
+        """See :class:`Source`."""
+        found, self._new = self._new, []
+        return found
+
+    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
+        """See :class:`Source`."""
+        kept = self._kept.get(one.seq)
+        return None if kept is None else kept[0]
+
+    def read_job(self, jid: str) -> Mapping[str, Any]:
+        """See :class:`Source`."""
+        return self._jobs.get(jid, {})
+
+    def drop(self, gone: Sequence[Waiting]) -> None:
+        """See :class:`Source`."""
+        for one in gone:
+            kept = self._kept.pop(one.seq, None)
+            if kept is not None:
+                self._bytes -= kept[1]
+
+
+def origin_of(load: Mapping[str, Any]) -> str | None:
+    """The master above that asked for a job, as it is on the lower master's record."""
+    kwargs = load.get("kwargs")
+    found = kwargs.get(FROM_MASTER) if isinstance(kwargs, Mapping) else None
+    return found if isinstance(found, str) else None
