@@ -1,0 +1,70 @@
+"""Returns of a Salt master, whose store is not read; and who asked for a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from saltlite.syndic import sources
+from saltlite.syndic.sources import BusSource, origin_of
+
+JID = "20260102030405000006"
+
+
+def hear(source: BusSource, minion: str, value: object) -> None:
+    load = {"jid": JID, "id": minion, "return": value, "retcode": 0}
+    source.hear(f"salt/job/{JID}/ret/{minion}", load)
+
+
+def test_a_return_is_kept_until_it_is_above() -> None:
+    source = BusSource()
+    hear(source, "a", 1)
+    (one,) = source.read_new()
+    assert source.read_new() == []
+    assert (one.jid, one.id) == (JID, "a")
+    kept = source.read_return(one)
+    assert kept is not None
+    assert kept["return"] == 1
+    source.drop([one])
+    assert source.read_return(one) is None
+
+
+def test_a_job_is_known_by_its_event() -> None:
+    source = BusSource()
+    data = {"fun": "test.ping", "tgt": "*", "tgt_type": "glob", "arg": [], "user": "anna", "x": 1}
+    source.hear(f"salt/job/{JID}/new", data)
+    assert source.read_job(JID) == {name: one for name, one in data.items() if name != "x"}
+    assert source.read_job("20260102030405000007") == {}
+
+
+@pytest.mark.parametrize(
+    ("tag", "data"),
+    [("x", {"return": 1}), (f"salt/job/{JID}/ret/a", {}), (f"salt/job/{JID}/prog/a/1", {})],
+)
+def test_other_events_are_no_returns(tag: str, data: dict[str, Any]) -> None:
+    source = BusSource()
+    source.hear(tag, data)
+    assert source.read_new() == []
+
+
+def test_of_too_many_the_oldest_is_lost(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sources, "BYTES_MOST", 1000)
+    source = BusSource()
+    for minion in ("a", "b"):
+        hear(source, minion, "x" * 600)
+    first, second = source.read_new()
+    assert source.read_return(first) is None
+    assert source.read_return(second) is not None
+    assert f"A return of job {JID} is lost" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("load", "origin"),
+    [({"kwargs": {"from_master": "up"}}, "up"), ({"kwargs": {}}, None), ({}, None),
+     ({"kwargs": {"from_master": 5}}, None), ({"kwargs": "x"}, None)],
+)  # fmt: skip
+def test_who_asked_is_on_record(load: dict[str, Any], origin: str | None) -> None:
+    assert origin_of(load) == origin
