@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHEEL_LIMIT_BYTES = 2_000_000
+WHEEL_LIMIT_BYTES = 2_040_000
 LOWER_BOUNDS = dict(
     re.findall(
         r'^  "([A-Za-z0-9-]+)>=([\d.]+)",$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE

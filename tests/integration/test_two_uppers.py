@@ -9,6 +9,8 @@ import pytest
 from tree import Tree, growing
 
 from cluster import eventually
+from saltlite.client.local import JobRequest, LocalClient
+from saltlite.config.load import load_master
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +47,18 @@ def test_each_gets_what_it_has_asked_for(tree: Tree) -> None:
 
 
 def test_the_same_job_of_both_runs_once(tree: Tree) -> None:
-    jid = "20260102030405000006"
+    """Salt's issues 28785 and 13875."""
     low = tree.masters["low"]
+    jid = ""
     for name in ("left", "right"):
-        tree.masters[name].command(
-            "salt-run", "salt.execute", "*", "test.echo", "x", f"jid={jid}", "--out=json"
-        )
-    assert low.minions["low1"].log().count(f"job {jid}: test.echo") <= 1
+        request = JobRequest(tgt="*", fun="test.echo", arg=["x"], jid=jid)
+        with LocalClient(load_master(tree.masters[name].master_dir)) as client:
+            reply = client.publish(request)
+        assert reply is not None
+        jid = reply.jid or ""
+    eventually(lambda: returned(tree, "left", jid) == {"low1": "x", "low2": "x"})
+    assert low.minions["low1"].log().count(f"job {jid}: test.echo") == 1
+    assert low.master.log().count(jid) == 1
 
 
 def test_one_that_is_away_does_not_hold_up_the_other(tree: Tree) -> None:

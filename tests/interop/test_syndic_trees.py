@@ -17,7 +17,6 @@ from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, is_installe
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
 TREES = [
     pytest.param((OURS, SALT_3006, SALT_3006), id="ours-above-3006"),
-    pytest.param((OURS, SALT_3008, SALT_3008), id="ours-above-3008"),
     pytest.param((SALT_3006, OURS, OURS), id="3006-above-ours"),
     pytest.param((SALT_3008, OURS, OURS), id="3008-above-ours"),
     pytest.param((OURS, SALT_3006, OURS), id="our-syndic-of-a-3006-master"),
@@ -25,7 +24,8 @@ TREES = [
     pytest.param((SALT_3006, SALT_3008, OURS), id="our-syndic-between-3006-and-3008"),
     pytest.param((SALT_3008, SALT_3006, OURS), id="our-syndic-between-3008-and-3006"),
 ]
-"""Upper master, lower master with its minions, syndic."""
+"""Upper master, lower master with its minions, syndic. That of 3008.5 is not among them: in a tree
+of nothing but 3008.5 no job went down and no return came up (``StreamClosedError``, 3 of 3)."""
 
 
 @pytest.fixture(scope="module", params=TREES)
@@ -64,10 +64,11 @@ def test_arguments_and_errors_pass(tree: Tree) -> None:
 
 def test_batch_and_subset(tree: Tree) -> None:
     top = tree.masters["top"]
+    if top.master_kind != OURS:
+        pytest.skip("Salt knows those minions alone whose keys it has")
     answered = static(top, "--subset", "1", "*", "test.ping")
     assert answered in ({"m1": True}, {"m2": True})
-    if top.master_kind == OURS:  # Salt's batch pings those alone whose keys it has
-        assert static(top, "-b", "1", "*", "test.ping") == BOTH
+    assert static(top, "-b", "1", "*", "test.ping") == BOTH
 
 
 def test_jobs_are_on_record_above(tree: Tree) -> None:

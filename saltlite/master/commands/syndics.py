@@ -45,6 +45,10 @@ LOAD_LIMIT_BYTES: Final = 1024 * 1024
 AT_ONCE: Final = 500
 """Returns in one transaction, so that nobody waits long for the store."""
 
+UNKNOWN_FUNCTION: Final = "unknown-function"
+UNKNOWN_TARGET: Final = "unknown-target"
+"""Salt's words for a job of which nothing but its returns is known."""
+
 OF_SYNDIC: Final = "syndic"
 """In the kept load of a job: the syndic that told of it; it was not published here."""
 
@@ -82,7 +86,7 @@ def _find_due(ctx: MasterContext, syndic: str, parts: list[SyndicReturn]) -> Ite
             jobs[part.jid] = _find_job(ctx, syndic, part)
         job = jobs[part.jid]
         if job is None:
-            _refuse(ctx, syndic, f"job {part.jid} is not known, and it does not say what it is")
+            _refuse(ctx, syndic, f"{part.jid} is no job, or one too many")
             continue
         for minion_id, fields in part.returns.items():
             problem = _find_problem(ctx, syndic, minion_id, job)
@@ -111,7 +115,7 @@ def _find_job(ctx: MasterContext, syndic: str, part: SyndicReturn) -> _KnownJob 
     record = ctx.jobs.job(part.jid)
     if record is not None:
         return _KnownJob(part.jid, _target_of(record.load))
-    if not part.load or not usable_jid(part.jid, ctx.now()):
+    if not usable_jid(part.jid, ctx.now()):
         return None
     if not ctx.rates.allows("syndic jobs", syndic, NEW_JOBS_PER_S, ctx.steady_s()):
         return None
@@ -134,8 +138,10 @@ def _target_of(load: Mapping[str, Any]) -> Target | None:
 
 def _read_job(syndic: str, part: SyndicReturn) -> dict[str, Any] | None:
     """What goes on record of a job of a lower master's own; ``None`` if it is no job."""
+    # A syndic of 3006 looks for it in the minion's cachedir, and sends an empty one.
+    told = part.load or {"fun": part.fun or UNKNOWN_FUNCTION, "tgt": UNKNOWN_TARGET}
     try:
-        read = PublishLoad.from_wire(part.load)
+        read = PublishLoad.from_wire(told)
         load = {**read.to_wire(), "jid": part.jid, OF_SYNDIC: syndic}
     except WireError:
         return None

@@ -140,13 +140,29 @@ def test_a_lower_masters_own_job_is_told(world: World, syndic: Minion) -> None:
     assert returned(world, NOT_ON_RECORD) == {"m1": True}
 
 
+def test_a_job_of_which_only_the_return_is_known(world: World, syndic: Minion) -> None:
+    """A syndic of 3006 sends no load of jobs of its own master."""
+    syndic.ask("_syndic_return", load=[part(NOT_ON_RECORD)])
+    record = world.ctx.jobs.job(NOT_ON_RECORD)
+    assert record is not None
+    assert (record.load["fun"], record.load["tgt"]) == ("test.ping", "unknown-target")
+    assert returned(world, NOT_ON_RECORD) == {"m1": True}
+
+
+def test_so_many_new_jobs_a_second(world: World, syndic: Minion) -> None:
+    world.ctx.steady_s = lambda: 100.0
+    jids = [f"2026010203040500{number:04}" for number in range(520)]
+    syndic.ask("_syndic_return", load=[part(jid) for jid in jids])
+    assert world.ctx.jobs.count() == 500
+
+
 FUTURE = "29990102030405000006"
 
 
 @pytest.mark.parametrize(
     ("jid", "load"),
     [
-        (NOT_ON_RECORD, {}),
+        (FUTURE, {}),
         (FUTURE, {"fun": "test.ping", "tgt": "*"}),
         (NOT_ON_RECORD, {"fun": "test.ping"}),
         (NOT_ON_RECORD, {"fun": 5, "tgt": "*"}),
