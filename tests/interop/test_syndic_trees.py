@@ -14,7 +14,7 @@ from tree import Tree, growing
 
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, is_installed
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
 TREES = [
     pytest.param((OURS, SALT_3006, SALT_3006), id="ours-above-3006"),
     pytest.param((SALT_3006, OURS, OURS), id="3006-above-ours"),
