@@ -23,9 +23,8 @@ ping:
     - tgt: 'low*'
 read:
   salt.function:
-    - name: cp.get_file_str
+    - name: cp.list_master
     - tgt: low1
-    - arg: ['salt://here.txt']
     - require:
       - salt: ping
 """
@@ -43,9 +42,7 @@ def tree() -> Iterator[Tree]:
         (top.root / "master" / "srv").mkdir(parents=True)
         (top.root / "master" / "srv" / "orch.sls").write_text(ORCHESTRATION)
         (low.root / "master" / "srv").mkdir(parents=True)
-        (low.root / "master" / "srv" / "here.sls").write_text(
-            "fine:\n  test.succeed_with_changes\n"
-        )
+        (low.root / "master" / "srv" / "here.txt").write_text("of the lower master")
         yield one.start()
 
 
@@ -97,7 +94,7 @@ def test_orchestration_from_the_top(tree: Tree) -> None:
     (states,) = ran.json["data"].values()
     assert [one["result"] for one in states.values()] == [True, True], ran.stdout
     ping, read = (one["changes"]["ret"] for one in states.values())
-    assert (set(ping), read) == ({"low1", "low2"}, {"low1": "of the lower master"})
+    assert (set(ping), read) == ({"low1", "low2"}, {"low1": ["here.txt"]})
 
 
 def test_a_job_of_a_lower_master_is_known_above(tree: Tree) -> None:
