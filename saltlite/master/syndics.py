@@ -8,13 +8,20 @@ docs/security.md#impersonation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from saltlite import disk
 from saltlite.config.master import SyndicOptions
-from saltlite.errors import StoreError
+from saltlite.core.targets import MinionFacts, Target, matches
+from saltlite.errors import StoreError, TargetError
+
+OF_SYNDIC: Final = "syndic"
+"""In the kept load of a job: the syndic that told of it; it was not published here."""
+
+_BY_ID: Final = ("glob", "list")
 
 MARKERS: Final = "syndics"
 """In ``cachedir``: an empty file for each id. Source: Salt 3006 ``master.py``."""
@@ -46,6 +53,17 @@ def without_syndics(options: SyndicOptions, cachedir: Path, minions: list[str]) 
         for one in minions
         if one not in marked and not any(fnmatchcase(one, pattern) for pattern in patterns)
     ]
+
+
+def is_meant(load: Mapping[str, Any], minion_id: str) -> bool:
+    """Whether a job on record may mean a minion below: no, if ids tell that it does not."""
+    tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")
+    if OF_SYNDIC in load or tgt_type not in _BY_ID or not isinstance(tgt, (str, list)):
+        return True
+    try:
+        return matches(Target(tgt, tgt_type), MinionFacts(minion_id, {}, {}))
+    except TargetError:
+        return False
 
 
 def forget_marker(cachedir: Path, minion_id: str) -> None:

@@ -68,12 +68,12 @@ def run(config: SyndicConfig) -> int:
     except (OSError, StoreError) as error:
         log.warning("no pid file: %s", error)
     try:
-        return asyncio.run(_serve(config))
+        return asyncio.run(_serve_until_stopped(config))
     finally:
         process.remove_pid_file(pid_file)
 
 
-async def _serve(config: SyndicConfig) -> int:
+async def _serve_until_stopped(config: SyndicConfig) -> int:
     syndic = Syndic(config)
     loop = asyncio.get_running_loop()
 
@@ -94,7 +94,7 @@ class Syndic:
         options = config.master.syndic
         self._context = zmq.asyncio.Context()
         sockets = MasterSockets(Path(config.master.paths.sock_dir))
-        self._bus = LowerBus(sockets.event_pub, self._hear)
+        self._bus = LowerBus(sockets.event_pub, self._take_frame)
         self._down = JobsDown(config.master, self._context)
         self._up = Uplinks(random.random, at_random=options.syndic_failover == "random")
         self._masters = masters_of(config.minion.network)
@@ -131,13 +131,13 @@ class Syndic:
         identity = self._make_identity()
         # Before a link is up: a return to its first job is not to be missed.
         self._look_for_returns()
-        for work in (self._bus.run(), self._down.run(), self._feed()):
+        for work in (self._bus.run(), self._down.run(), self._hand_out()):
             self._start_task(work)
         ends = [self._serve_upper(identity, master) for master in self._masters]
         try:
             return max(await asyncio.gather(*ends))
         finally:
-            await self._close()
+            await self._close_all()
 
     def stop(self) -> None:
         """End; what waits is in the store."""
@@ -171,7 +171,7 @@ class Syndic:
             self._up.queues.pop(link.name, None)
         return end.code if isinstance(end, fsm.Exit) else 0
 
-    async def _close(self) -> None:
+    async def _close_all(self) -> None:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -228,7 +228,7 @@ class Syndic:
 
     # --- up ----------------------------------------------------------------------------------
 
-    def _hear(self, frame: bytes) -> None:
+    def _take_frame(self, frame: bytes) -> None:
         """One event of the lower master's bus."""
         tag = frame.partition(TAG_END)[0].decode("utf-8", "replace")
         job = parse_job(tag)
@@ -249,7 +249,7 @@ class Syndic:
         elif goes_up(event.tag, event.data, everything=self._tells_all):
             self._up.tell_all({"tag": event.tag, "data": event.data})
 
-    async def _feed(self) -> None:
+    async def _hand_out(self) -> None:
         """Hand out what is new, until cancelled."""
         while True:
             with contextlib.suppress(asyncio.TimeoutError):

@@ -101,9 +101,9 @@ class JobsDown:
 
     async def run(self) -> None:
         """Publish what was taken, until cancelled."""
-        await asyncio.gather(*(self._work() for _ in range(AT_ONCE)))
+        await asyncio.gather(*(self._publish_next() for _ in range(AT_ONCE)))
 
-    async def _work(self) -> None:
+    async def _publish_next(self) -> None:
         address = find_request_address(self._config)
         requester = AsyncRequester(address, context=self._context)
         try:

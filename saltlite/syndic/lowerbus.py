@@ -40,18 +40,18 @@ class LowerBus:
         try:
             while True:
                 if self._bus is None:
-                    self._open(loop)
-                elif not self._read():
-                    self._close(loop)
+                    self._open_bus(loop)
+                elif not self._read_bus():
+                    self._close_bus(loop)
                 self._wakeup.clear()
                 try:
                     await asyncio.wait_for(self._wakeup.wait(), LOOK_S)
                 except asyncio.TimeoutError:
                     continue
         finally:
-            self._close(loop)
+            self._close_bus(loop)
 
-    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _open_bus(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._path.exists():
             return
         try:
@@ -66,7 +66,7 @@ class LowerBus:
         loop.add_reader(self._bus.fileno, self._wakeup.set)
         log.info("Listening to the events of the master here")
 
-    def _read(self) -> bool:
+    def _read_bus(self) -> bool:
         """Read what is there; ``False`` if the bus is over."""
         assert self._bus is not None  # noqa: S101 - only called while there is one
         for _ in range(AT_ONCE):
@@ -82,7 +82,7 @@ class LowerBus:
         asyncio.get_running_loop().call_soon(self._wakeup.set)
         return True
 
-    def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _close_bus(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._bus is not None:
             loop.remove_reader(self._bus.fileno)
             self._bus.close()

@@ -88,9 +88,9 @@ class BusSource:
             if len(self._jobs) > JOBS_MOST:
                 self._jobs.popitem(last=False)
         elif job.kind == "ret" and "return" in data:
-            self._keep(Waiting(self._number + 1, job.jid, job.minion_id), data)
+            self._keep_return(Waiting(self._number + 1, job.jid, job.minion_id), data)
 
-    def _keep(self, one: Waiting, data: Mapping[str, Any]) -> None:
+    def _keep_return(self, one: Waiting, data: Mapping[str, Any]) -> None:
         size = len(pack_bin(dict(data)))
         self._number = one.seq
         self._kept[one.seq] = (data, size)

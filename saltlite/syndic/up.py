@@ -161,7 +161,7 @@ class UpperQueue:
             "pretag": f"syndic/{self._syndic}",
         }
         try:
-            reply = await self._request(load)
+            reply = await self._ask_upper(load)
         except SaltliteError:
             self._events.extendleft(reversed(batch))
             raise
@@ -176,7 +176,7 @@ class UpperQueue:
         if found:
             parts = [one.to_wire() for one in join_returns(self._syndic, found)]
             try:
-                reply = await self._request({"cmd": "_syndic_return", "load": parts})
+                reply = await self._ask_upper({"cmd": "_syndic_return", "load": parts})
             except SaltliteError:
                 self._returns.extendleft(reversed(batch))
                 raise
@@ -223,7 +223,7 @@ class UpperQueue:
         while len(self._told) > self._pace.loads_kept:
             self._told.popitem(last=False)
 
-    async def _request(self, load: Mapping[str, object]) -> Any:
+    async def _ask_upper(self, load: Mapping[str, object]) -> Any:
         return await self.link.request(load, timeout_s=self._pace.timeout_s, tries=1, lane="main")
 
 
@@ -239,7 +239,7 @@ class Uplinks:
         """Give a return to the master that asked, or to the first one that takes something."""
         queue = self.queues.get(origin or "")
         if queue is None:
-            queue = self._choose()
+            queue = self._choose_queue()
         if queue is not None:
             queue.put_return(one)
 
@@ -254,7 +254,7 @@ class Uplinks:
             since_s = queue.failing_since_s
             if since_s is None or not queue.has_returns or now_s - since_s < GIVEN_OVER_S:
                 continue
-            other = self._choose()
+            other = self._choose_queue()
             if other is None or other is queue or other.failing_since_s is not None:
                 continue
             taken = queue.take_over()
@@ -265,7 +265,7 @@ class Uplinks:
             for one in taken:
                 other.put_return(one)
 
-    def _choose(self) -> UpperQueue | None:
+    def _choose_queue(self) -> UpperQueue | None:
         order = list(self.queues.values())
         if self._at_random:
             order.sort(key=lambda _queue: self._chance())

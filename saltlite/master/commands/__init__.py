@@ -15,7 +15,6 @@ from saltlite.master.commands import (
     auth,
     authorize,
     clear,
-    events,
     files,
     follow,
     keys,
@@ -25,6 +24,7 @@ from saltlite.master.commands import (
     publish,
     resources,
     returns,
+    syndic_requests,
 )
 
 __all__ = ["COMMANDS", "Command", "Repeats", "Sender"]
@@ -91,8 +91,14 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
         ),
         # These come from all minions at once; returns of one turn share one wait for the disk.
         Command("_return", Sender.MINION, returns.accept_return, refused=False, shares=True),
-        Command("_syndic_return", Sender.SYNDIC, returns.accept_syndic_return),
-        Command("_minion_event", Sender.MINION, events.accept_events, refused={}, shares=True),
+        Command("_syndic_return", Sender.SYNDIC, syndic_requests.accept_syndic_return),
+        Command(
+            "_minion_event",
+            Sender.MINION,
+            syndic_requests.accept_events,
+            refused={},
+            shares=True,
+        ),
         _acting_command("_register_resources", resources.register, {}),
         # Refusals have the shape of answers: real minions index them without a check.
         _reading_command("_file_hash", files.file_hash, ""),

@@ -38,16 +38,12 @@ def accept_events(ctx: MasterContext, request: OpenedRequest) -> dict[str, str] 
     The reply is ``None``, or ``{"refused": <why>}`` for those that are not on the bus; minions of
     Salt do not look at it.
     """
-    # pretag is prepended to each tag: with it a minion could reach any tag.
-    if ctx.config.syndic.order_masters and _is_syndic(ctx, request.id):
-        from saltlite.master.commands.syndics import take_events
-
-        return take_events(ctx, request)
     events = MinionEvents.from_wire(request.load)
     if not ctx.rates.allows(
         "event", request.id, EVENTS_PER_S, ctx.steady_s(), count=max(1, len(events.events))
     ):
         return _refuse_event(ctx, request, f"more than {EVENTS_PER_S:g} events a second")
+    # pretag is prepended to each tag: with it a minion could reach any tag.
     if events.pretag:
         return _refuse_event(ctx, request, "pretag from a minion that is no syndic")
     wrong = [event.tag for event in events.events if not may_use(event.tag, request.id)]
@@ -87,9 +83,3 @@ def _event_data(event: MinionEvent, request: OpenedRequest, *, single: bool) -> 
     if isinstance(event.data, dict):
         return {**event.data, "id": request.id}
     return {"data": event.data, "id": request.id}
-
-
-def _is_syndic(ctx: MasterContext, minion_id: str) -> bool:
-    from saltlite.master.syndics import is_syndic
-
-    return is_syndic(ctx.config.syndic, ctx.shared.cachedir, minion_id)

@@ -95,32 +95,17 @@ def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
     return ctx.asked.remember(jid, minions) if minions else frozenset()
 
 
-def accept_syndic_return(ctx: MasterContext, request: OpenedRequest) -> dict[str, Any] | None:
-    """Take what a syndic's minions returned; ``{}`` for who is no syndic."""
-    if not _is_syndic(ctx, request.id):
-        ctx.refusals.refuse("_syndic_return", f"minion {request.id} is no syndic")
-        return {}
-    from saltlite.master.commands.syndics import take_returns
-
-    take_returns(ctx, request)
-    return None
-
-
 def _is_asked_as_well(ctx: MasterContext, minion_id: str, jid: str) -> bool:
     """Whether a syndic, which nobody expects to return, is a minion that was meant too."""
-    if not _is_syndic(ctx, minion_id):
+    options = ctx.config.syndic
+    if not options.order_masters:
         return False
-    from saltlite.master.commands.syndics import is_meant
+    from saltlite.master.syndics import is_meant, is_syndic
 
-    return is_meant(ctx, minion_id, jid)
-
-
-def _is_syndic(ctx: MasterContext, minion_id: str) -> bool:
-    if not ctx.config.syndic.order_masters:
+    if not is_syndic(options, ctx.shared.cachedir, minion_id):
         return False
-    from saltlite.master.syndics import is_syndic
-
-    return is_syndic(ctx.config.syndic, ctx.shared.cachedir, minion_id)
+    record = ctx.jobs.job(jid)
+    return record is not None and is_meant(record.load, minion_id)
 
 
 def _accept_unasked(

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from saltlite.channel.master import OpenedRequest
-from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID, UNSTORED_JID, valid_jid, valid_minion_id
 from saltlite.core.jid import usable_jid
 from saltlite.core.messages import (
@@ -24,12 +23,12 @@ from saltlite.core.messages import (
     SyndicReturn,
     read_syndic_returns,
 )
-from saltlite.core.targets import MinionFacts, Target, matches
-from saltlite.errors import TargetError, WireError
+from saltlite.errors import WireError
 from saltlite.master.commands.events import may_use
 from saltlite.master.commands.returns import Due, settle
 from saltlite.master.context import MasterContext
 from saltlite.master.logins import CREDENTIALS
+from saltlite.master.syndics import OF_SYNDIC, is_meant
 from saltlite.transport.codec import pack_bin
 
 log = logging.getLogger(__name__)
@@ -49,12 +48,6 @@ UNKNOWN_FUNCTION: Final = "unknown-function"
 UNKNOWN_TARGET: Final = "unknown-target"
 """Salt's words for a job of which nothing but its returns is known."""
 
-OF_SYNDIC: Final = "syndic"
-"""In the kept load of a job: the syndic that told of it; it was not published here."""
-
-_BY_ID: Final = ("glob", "list")
-
-
 # --- returns -----------------------------------------------------------------------------
 
 
@@ -71,50 +64,34 @@ def take_returns(ctx: MasterContext, request: OpenedRequest) -> None:
         settle(ctx, due[start : start + AT_ONCE])
 
 
-def is_meant(ctx: MasterContext, syndic: str, jid: str) -> bool:
-    """Whether a syndic may return to a job as the minion that has its id."""
-    record = ctx.jobs.job(jid)
-    return record is not None and not _find_problem(
-        ctx, syndic, syndic, _KnownJob(jid, _target_of(record.load))
-    )
-
-
 def _find_due(ctx: MasterContext, syndic: str, parts: list[SyndicReturn]) -> Iterator[Due]:
-    jobs: dict[str, _KnownJob | None] = {}
+    jobs: dict[str, Mapping[str, Any] | None] = {}
     for part in parts:
         if part.jid not in jobs:
             jobs[part.jid] = _find_job(ctx, syndic, part)
         job = jobs[part.jid]
         if job is None:
-            _refuse(ctx, syndic, f"{part.jid} is no job, or one too many")
+            _refuse_return(ctx, syndic, f"{part.jid} is no job, or one too many")
             continue
         for minion_id, fields in part.returns.items():
-            problem = _find_problem(ctx, syndic, minion_id, job)
+            problem = _find_problem(ctx, syndic, minion_id, part.jid, job)
             if problem:
-                _refuse(ctx, syndic, problem)
+                _refuse_return(ctx, syndic, problem)
                 continue
             load = _make_load(part, minion_id, fields)
             if load is None:
-                _refuse(ctx, syndic, f"the return of {minion_id} to {part.jid} is malformed")
+                _refuse_return(ctx, syndic, f"the return of {minion_id} to {part.jid} is malformed")
             else:
                 yield Due(part.jid, minion_id, load)
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownJob:
-    """What of a job says whose returns may come. ``target`` is ``None`` where ids do not tell."""
-
-    jid: str
-    target: Target | None
-
-
-def _find_job(ctx: MasterContext, syndic: str, part: SyndicReturn) -> _KnownJob | None:
-    """The job on record; of a lower master's own one a record is made."""
+def _find_job(ctx: MasterContext, syndic: str, part: SyndicReturn) -> Mapping[str, Any] | None:
+    """The job's load on record; of a lower master's own one a record is made."""
     if part.jid in (UNASKED_JID, UNSTORED_JID):
         return None
     record = ctx.jobs.job(part.jid)
     if record is not None:
-        return _KnownJob(part.jid, _target_of(record.load))
+        return record.load
     if not usable_jid(part.jid, ctx.now()):
         return None
     if not ctx.rates.allows("syndic jobs", syndic, NEW_JOBS_PER_S, ctx.steady_s()):
@@ -125,15 +102,7 @@ def _find_job(ctx: MasterContext, syndic: str, part: SyndicReturn) -> _KnownJob 
     # Of two workers that are told of it one makes the record; both may go on.
     ctx.jobs.new_job(part.jid, load, [])
     ctx.mirror.job(part.jid, load, [])
-    return _KnownJob(part.jid, None)
-
-
-def _target_of(load: Mapping[str, Any]) -> Target | None:
-    """The target, if ids alone say who is meant and the job was published here."""
-    tgt, tgt_type = load.get("tgt"), load.get("tgt_type", "glob")
-    if OF_SYNDIC in load or tgt_type not in _BY_ID or not isinstance(tgt, (str, list)):
-        return None
-    return Target(tgt, tgt_type)
+    return load
 
 
 def _read_job(syndic: str, part: SyndicReturn) -> dict[str, Any] | None:
@@ -154,7 +123,9 @@ def _read_job(syndic: str, part: SyndicReturn) -> dict[str, Any] | None:
 _KEPT: Final = ("cmd", "fun", "arg", "tgt", "tgt_type", "ret", "jid", "user", OF_SYNDIC)
 
 
-def _find_problem(ctx: MasterContext, syndic: str, minion_id: str, job: _KnownJob) -> str:
+def _find_problem(
+    ctx: MasterContext, syndic: str, minion_id: str, jid: str, job: Mapping[str, Any]
+) -> str:
     """Why a syndic may not return for a minion, ``""`` if it may."""
     if not valid_minion_id(minion_id):
         return f"{minion_id!r:.80} is no minion id"
@@ -163,12 +134,7 @@ def _find_problem(ctx: MasterContext, syndic: str, minion_id: str, job: _KnownJo
             f"{minion_id} has an accepted key here and returns by itself; if it is below the "
             "syndic now, delete that key"
         )
-    try:
-        if job.target is not None and not matches(job.target, MinionFacts(minion_id, {}, {})):
-            return f"{minion_id} was not asked {job.jid}"
-    except TargetError:
-        return f"nobody was asked {job.jid}"
-    return ""
+    return "" if is_meant(job, minion_id) else f"{minion_id} was not asked {jid}"
 
 
 def _may_speak_for(ctx: MasterContext, syndic: str, minion_id: str) -> bool:
@@ -193,7 +159,7 @@ def _make_load(part: SyndicReturn, minion_id: str, fields: Mapping[str, Any]) ->
     return load
 
 
-def _refuse(ctx: MasterContext, syndic: str, why: str) -> None:
+def _refuse_return(ctx: MasterContext, syndic: str, why: str) -> None:
     ctx.refusals.refuse("_syndic_return", f"syndic {syndic}: {why}")
 
 
@@ -230,7 +196,7 @@ def _take_event(
     data = event.data if isinstance(event.data, dict) else {"data": event.data}
     jid, minions = _find_announcement(event.tag, data)
     if minions:
-        _announce(ctx, request.id, jid, minions)
+        _name_minions(ctx, request.id, jid, minions)
     if pretag:
         ctx.events.fire(f"{pretag}/{event.tag}", data)
     minion_id = data.get("id")
@@ -257,7 +223,7 @@ def _find_announcement(tag: str, data: Mapping[str, Any]) -> tuple[str, list[Any
     return rest, list(minions)
 
 
-def _announce(ctx: MasterContext, syndic: str, jid: str, minions: list[Any]) -> None:
+def _name_minions(ctx: MasterContext, syndic: str, jid: str, minions: list[Any]) -> None:
     """Have commands wait for the minions of a job that are below a syndic."""
     named = [one for one in minions if valid_minion_id(one) and _may_speak_for(ctx, syndic, one)]
     if not named:
