@@ -19,8 +19,13 @@ GROWTH: Final = 1.5
 SETTLE_S: Final = 0.1
 """From a connection to the subscription that follows it."""
 
-MOST: Final = 500
-"""Jobs that are kept; the oldest go first."""
+MOST: Final = 50
+"""Jobs that are kept; the oldest go first.
+
+Real Salt's minions remember the last 100 jobs that they took, and run an older one again. After a
+job that is kept, one may have taken those that came after it and, by a repeat, those kept before
+it: less than twice as many as are kept.
+"""
 
 
 class Kept(NamedTuple):

@@ -12,6 +12,7 @@ all with one change, and so on: a race needs one or two. Source: docs/reliabilit
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import sys
@@ -27,14 +28,16 @@ import pytest
 from saltlite import disk
 from saltlite.master.jobcache import SqliteJobStore
 
-STORE_CALLS = frozenset(
-    {"stat", "lstat", "open", "rename", "unlink", "link", "listdir", "scandir", "mkdir", "utime"}
-)
+LOOKS = frozenset({"stat", "lstat", "listdir", "scandir"})
+CHANGES = frozenset({"open", "write", "fsync", "rename", "unlink", "link", "mkdir", "utime"})
 STEP_S = 0.001
 WAIT_S = 20.0
 """An actor that takes longer from one call to the next waits for something outside."""
 
 DIES = -1
+FAILS = -101
+"""In a plan, less the number of an actor: it is killed, or its call fails, if it changes something.
+"""
 
 
 class Killed(BaseException):
@@ -52,6 +55,7 @@ class Actor:
     held: list[tuple[str, int]] = field(default_factory=list)
     is_over: bool = False
     is_killed: bool = False
+    is_failing: bool = False
     error: BaseException | None = None
     result: object = None
 
@@ -67,7 +71,7 @@ class Clock:
 
 
 class Run:
-    """Actors under one plan: at step n actor ``plan[n]`` goes on, or dies (``DIES - actor``)."""
+    """Actors under one plan: at step n actor ``plan[n]`` goes on, dies, or has its call fail."""
 
     def __init__(self, plan: Mapping[int, int], clock: Clock) -> None:
         self.plan = plan
@@ -108,9 +112,11 @@ class Run:
         assert ready, f"all wait for a lock: {[one.wants for one in self.actors]}"
         named = self.plan.get(len(self.ran))
         if named is not None:
-            actor = self.actors[named if named >= 0 else DIES - named]
-            actor.is_killed = actor.is_killed or (named < 0 and not actor.is_over)
-            if actor in ready or (named < 0 and not actor.is_over):
+            what = next((one for one in (FAILS, DIES) if named <= one), 0)
+            actor = self.actors[what - named if what else named]
+            actor.is_killed = actor.is_killed or (what == DIES and not actor.is_over)
+            actor.is_failing = what == FAILS
+            if actor in ready or (actor.is_killed and not actor.is_over):
                 return actor
         return last if last in ready else ready[0]
 
@@ -135,6 +141,10 @@ class Run:
     def _look(self, _frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call" and is_store_call(called):
             self._step()
+            actor = self._me()
+            if actor.is_failing:
+                actor.is_failing = False
+                raise_error(called)
 
     def _step(self) -> None:
         actor = self._me()
@@ -169,8 +179,16 @@ class Run:
 def is_store_call(called: Any) -> bool:
     owner = getattr(called, "__self__", None)
     if owner is os or getattr(owner, "__name__", "") == "posix":
-        return called.__name__ in STORE_CALLS
+        return called.__name__ in LOOKS | CHANGES
     return isinstance(owner, sqlite3.Connection) and called.__name__ in ("execute", "executemany")
+
+
+def raise_error(called: Any) -> None:
+    """What a call that changes something does on a disk that fails; one that looks does not."""
+    if isinstance(getattr(called, "__self__", None), sqlite3.Connection):
+        raise sqlite3.OperationalError("disk I/O error")
+    if called.__name__ in CHANGES:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 @contextlib.contextmanager
@@ -205,12 +223,12 @@ class Found:
 
 
 def explore(
-    make: Callable[[Clock], Scene], *, changes: int = 2, most: int = 4000, kills: bool = False
+    make: Callable[[Clock], Scene], *, changes: int = 2, most: int = 4000, first: int = 0
 ) -> tuple[int, Found | None]:
     """How many plans were tried, and the first that breaks something.
 
-    ``changes`` is how often in a run somebody else goes on although one could; with ``kills`` the
-    first change is the death of an actor instead.
+    ``changes`` is how often in a run somebody else goes on although one could; the ``first`` of
+    them may be that an actor ``DIES``, or that its call ``FAILS``, instead.
     """
     plans: list[dict[int, int]] = [{}]
     tried = 0
@@ -221,16 +239,16 @@ def explore(
         if error is not None:
             return tried, Found(plan, error)
         if len(plan) < changes:
-            plans += _change(run, dies=kills and not plan)
+            plans += _change(run, 0 if plan else first)
     return tried, None
 
 
-def _change(run: Run, *, dies: bool) -> Iterator[dict[int, int]]:
+def _change(run: Run, what: int) -> Iterator[dict[int, int]]:
     """The plans with one change more, after those that this run had."""
     for step in range(max(run.plan, default=-1) + 1, len(run.ran)):
         for number in range(len(run.actors)):
-            if dies:
-                yield {**run.plan, step: DIES - number}
+            if what:
+                yield {**run.plan, step: what - number}
             elif number != run.ran[step]:
                 yield {**run.plan, step: number}
 
