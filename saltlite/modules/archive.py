@@ -20,7 +20,7 @@ from saltlite.fileserver.client import file_client
 from saltlite.openat import refuse_misleading
 from saltlite.providers import archives, command
 from saltlite.providers.command import CommandOptions
-from saltlite.providers.file import place
+from saltlite.providers.file import content
 
 TRIMMED_TO = 100
 
@@ -354,7 +354,7 @@ def _no_zip(name: str) -> Iterator[None]:
 def _read_tar(ctx: MinionContext, name: str, path: str, options: str) -> archives.Contents:
     found = archives.tar_contents(path)
     if found is None and options:
-        with place.scratch(b"") as plain:
+        with content.scratch(b"") as plain:
             _write_decompressed(ctx, shlex.split(options), path, plain)
             found = archives.tar_contents(plain)
     if found is None:

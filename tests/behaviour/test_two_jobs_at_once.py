@@ -23,7 +23,7 @@ from saltlite.modules import data, dnsutil, iptables, mount, schedule, sdb
 from saltlite.modules.state import requests
 from saltlite.providers import textfile
 from saltlite.providers.cron import crontab
-from saltlite.providers.file import place
+from saltlite.providers.file import content
 from saltlite.providers.network import ifupdown
 from saltlite.providers.pkg import apt_repos
 from saltlite.providers.place import locales
@@ -116,26 +116,26 @@ CALLS: dict[str, tuple[Any, str, str, list[tuple[str, list[Any]]]]] = {
     "cron variables": (crontab, "parse", "table", [
         ("cron.set_env", [USER, "one", "1"]), ("cron.set_env", [USER, "two", "1"]),
     ]),
-    "file.prepend": (place, "load", "x.ini", [
+    "file.prepend": (content, "load", "x.ini", [
         ("file.prepend", ["{tmp}/x.ini", "one"]), ("file.append", ["{tmp}/x.ini", "two"]),
     ]),
-    "file.replace": (place, "load", "x.ini", [
+    "file.replace": (content, "load", "x.ini", [
         ("file.replace", ["{tmp}/x.ini", "zz", "one", 0, 8, 1, True]),
         ("file.append", ["{tmp}/x.ini", "two"]),
     ]),
-    "file.blockreplace": (place, "load", "x.ini", [
+    "file.blockreplace": (content, "load", "x.ini", [
         ("file.blockreplace", ["{tmp}/x.ini", "<", ">", "one", True]),
         ("file.append", ["{tmp}/x.ini", "two"]),
     ]),
-    "file.line": (place, "load", "lines", [
+    "file.line": (content, "load", "lines", [
         ("file.line", ["{tmp}/lines", "one", None, "insert", "start"]),
         ("file.append", ["{tmp}/lines", "two"]),
     ]),
-    "file.comment": (place, "load", "lines", [
+    "file.comment": (content, "load", "lines", [
         ("file.comment", ["{tmp}/lines", "three one", "# one"]),
         ("file.append", ["{tmp}/lines", "two"]),
     ]),
-    "file.psed": (place, "load", "lines", [
+    "file.psed": (content, "load", "lines", [
         ("file.psed", ["{tmp}/lines", "three", "one"]), ("file.append", ["{tmp}/lines", "two"]),
     ]),
     "data": (data, "load", "cache/datastore", [

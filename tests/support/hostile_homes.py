@@ -231,7 +231,7 @@ def a_fifo_neither_waits_nor_takes(home: Home) -> None:
 @case
 def what_was_read_is_what_is_written(home: Home) -> None:
     """The content of root's file does not become that of a file of the user."""
-    from saltlite.providers.file import place
+    from saltlite.providers.file import content
 
     path = home.hard("x")
     mine = home.file("mine", "nothing\n")
@@ -239,7 +239,7 @@ def what_was_read_is_what_is_written(home: Home) -> None:
     def swap() -> None:
         os.replace(mine, path)
 
-    with home.before_call(place, "put_data", swap, lambda args, keywords: True):
+    with home.before_call(content, "put_data", swap, lambda args, keywords: True):
         home.refused("file.prepend", path, text="more")
     assert path.read_text() == "nothing\n"
 
@@ -392,14 +392,14 @@ def a_file_of_the_user_is_not_run_as_root(home: Home) -> None:
 @case
 def new_parents_are_not_given_away(home: Home) -> None:
     """A directory that was just made and given away is swapped before what is in it is made."""
-    from saltlite.providers.file import place
+    from saltlite.providers.file import paths
 
     def swap() -> None:
         (home.path / "a").rename(home.path / "b")
         home.link("a", home.outside)
 
     acts = lambda args, keywords: str(args[0]).endswith("a/new")  # noqa: E731
-    with home.before_call(place, "reach", swap, acts):
+    with home.before_call(paths, "reach", swap, acts):
         home.refused(
             "file.managed", home.path / "a" / "new" / "x", contents="x", user="mallory",
             makedirs=True,

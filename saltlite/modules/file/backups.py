@@ -7,9 +7,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.numbers import is_digits
-from saltlite.providers.file import place
+from saltlite.providers.file import content, paths
 from saltlite.providers.file.backups import Backups
-from saltlite.providers.file.given import home
+from saltlite.providers.file.paths import home
 
 
 def _open_backups(ctx: MinionContext) -> Backups:
@@ -67,7 +67,7 @@ def restore_backup(ctx: MinionContext, path: str, backup_id: object) -> dict[str
     try:
         if os.path.isfile(path):
             _open_backups(ctx).keep(path)
-        place.copy(location, path, follow=True)
+        content.copy(location, path, follow=True)
     except OSError as error:
         comment = f"Unable to restore {location} to {path}: {error}"
         return {"result": False, "comment": comment}
@@ -85,7 +85,7 @@ def delete_backup(ctx: MinionContext, path: str, backup_id: object) -> dict[str,
     if complaint:
         return {"result": False, "comment": complaint}
     try:
-        place.remove_tree(location)
+        paths.remove_tree(location)
     except OSError as error:
         return {"result": False, "comment": f"Unable to remove {location}: {error}"}
     return {"result": True, "comment": f"Successfully removed {location}"}

@@ -11,8 +11,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.openat import reach
 from saltlite.providers import textfile
-from saltlite.providers.file import adding, place
-from saltlite.providers.file.given import home
+from saltlite.providers.file import content
+from saltlite.providers.file.paths import home
 
 
 def read(path: str, binary: bool = False) -> str | bytes:
@@ -51,7 +51,7 @@ def seek_write(ctx: MinionContext, path: str, data: object, offset: Any) -> int:
     """
     piece = data if isinstance(data, bytes) else str(data).encode()
     path = home(path)
-    with textfile.hold(ctx, path), place.open_in_place(path, os.O_WRONLY) as fd:
+    with textfile.hold(ctx, path), content.open_in_place(path, os.O_WRONLY) as fd:
         os.lseek(fd, int(offset), os.SEEK_SET)
         return os.write(fd, piece)
 
@@ -64,7 +64,7 @@ def truncate(ctx: MinionContext, path: str, length: Any) -> None:
         salt '*' file.truncate /path/to/file 512
     """
     path = home(path)
-    with textfile.hold(ctx, path), place.open_in_place(path, os.O_RDWR) as fd:
+    with textfile.hold(ctx, path), content.open_in_place(path, os.O_RDWR) as fd:
         os.ftruncate(fd, int(length))
 
 
@@ -110,7 +110,7 @@ def append(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     path = home(path)
     lines = _texts_given(args, kwargs)
     with textfile.hold(ctx, path):
-        adding.append_lines(path, lines)
+        content.append_lines(path, lines)
     return f'Wrote {len(lines)} lines to "{path}"'
 
 
@@ -124,7 +124,7 @@ def prepend(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     path = home(path)
     lines = _texts_given(args, kwargs)
     with textfile.hold(ctx, path):
-        adding.prepend_lines(path, lines)
+        content.prepend_lines(path, lines)
     return f'Prepended {len(lines)} lines to "{path}"'
 
 
@@ -138,5 +138,5 @@ def write(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> str:
     path = home(path)
     lines = _texts_given(args, kwargs)
     with textfile.hold(ctx, path):
-        place.put_data(path, adding.encode_lines(lines))
+        content.put_data(path, content.encode_lines(lines))
     return f'Wrote {len(lines)} lines to "{path}"'

@@ -9,13 +9,13 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
-from saltlite.providers.file import commands, place, replacing, texts
+from saltlite.providers.file import content as file_content
+from saltlite.providers.file import edits, programs, texts
 from saltlite.providers.file import lines as line_edits
 from saltlite.providers.file.backups import timestamp_path
-from saltlite.providers.file.blocks import Block
-from saltlite.providers.file.blocks import replace_blocks as block_replaced
-from saltlite.providers.file.commenting import comment_file
-from saltlite.providers.file.given import home
+from saltlite.providers.file.edits import Block, comment_file
+from saltlite.providers.file.edits import replace_blocks as block_replaced
+from saltlite.providers.file.paths import home
 
 
 def replace(
@@ -54,11 +54,11 @@ def replace(
         if ignore_if_missing:
             return False
         raise UsageError(f"File not found: {path}")
-    wanted = replacing.Replacement(
-        pattern=replacing.require_text(pattern),
+    wanted = edits.Replacement(
+        pattern=edits.require_text(pattern),
         repl=str(repl),
         count=count,
-        flags=replacing.flags_of(flags),
+        flags=edits.flags_of(flags),
         append=append_if_not_found,
         prepend=prepend_if_not_found,
         not_found_content=None if not_found_content is None else str(not_found_content),
@@ -69,36 +69,36 @@ def replace(
     if search_only:
         content = _load_text(given, path, encoding).data
         searched: Any = content.decode(encoding) if encoding else content
-        return replacing.has_match(searched, wanted.pattern, wanted.flags)
+        return edits.has_match(searched, wanted.pattern, wanted.flags)
     with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
         was = _load_text(given, path, encoding)
         data, old, new = _replace_in_content(was.data, wanted, encoding)
         changed = old != new
         if changed and not dry_run:
-            place.keep_copy(path, backup, given)
-            place.put_data(given, data, keep=preserve_inode, was=was.status)
-    return replacing.difference(old, new, wanted) if show_changes else changed
+            file_content.keep_copy(path, backup, given)
+            file_content.put_data(given, data, keep=preserve_inode, was=was.status)
+    return edits.show_replaced(old, new, wanted) if show_changes else changed
 
 
 def _replace_in_content(
-    content: bytes, wanted: replacing.Replacement, encoding: str | None
+    content: bytes, wanted: edits.Replacement, encoding: str | None
 ) -> tuple[bytes, str, str]:
     """The new content, and the text before and after; two empty ones if nothing changes."""
     if encoding:
         old = content.decode(encoding)
-        new = replacing.replace_matches(old, wanted)
+        new = edits.replace_matches(old, wanted)
         return new.encode(encoding), old, new
-    data = replacing.replace_matches(content, wanted)
+    data = edits.replace_matches(content, wanted)
     return (data, content.decode(), data.decode()) if data != content else (data, "", "")
 
 
-def _load_text(path: str, shown: str, encoding: str | None) -> place.Content:
+def _load_text(path: str, shown: str, encoding: str | None) -> file_content.Content:
     """Read a file that is text, or of an encoding; raises UsageError, OSError."""
     if not encoding and not os.path.isfile(path):
-        place.require_text(shown, b"\0")
-    found = place.load(path)
+        file_content.require_text(shown, b"\0")
+    found = file_content.load(path)
     if not encoding:
-        place.require_text(shown, found.data)
+        file_content.require_text(shown, found.data)
     return found
 
 
@@ -143,15 +143,15 @@ def blockreplace(
         old, was = _block_text(path)
         new = block_replaced(old, block)
         if new != old and not dry_run:
-            place.keep_copy(path, backup)
-            place.put_data(path, new.encode(), keep_names=False, was=was)
+            file_content.keep_copy(path, backup)
+            file_content.put_data(path, new.encode(), keep_names=False, was=was)
     return texts.difference(old, new) if show_changes else new != old
 
 
 def _block_text(path: str) -> tuple[str, os.stat_result]:
     try:
-        found = place.load(path)
-        place.require_text(path, found.data)
+        found = file_content.load(path)
+        file_content.require_text(path, found.data)
         return found.data.decode(), found.status
     except UnicodeDecodeError:
         raise UsageError(f"Cannot perform string replacements on a binary file: {path}") from None
@@ -198,14 +198,14 @@ def line(
         indent=indent,
     )
     with textfile.hold(ctx, path):
-        found = place.load(given)
+        found = file_content.load(given)
         old = texts.split_lines(found.data.decode())
         new = line_edits.edit_lines(old, edit)
         if new == old:
             return False
         if backup:
-            place.copy(path, timestamp_path(path))
-        place.put_data(given, "".join(new).encode(), keep_names=False, was=found.status)
+            file_content.copy(path, timestamp_path(path))
+        file_content.put_data(given, "".join(new).encode(), keep_names=False, was=found.status)
     return texts.unified_diff(old, new) if show_changes else True
 
 
@@ -271,10 +271,10 @@ def sed(
     path = home(path)
     if not os.path.exists(path):
         return False
-    before, after = commands.escape_sed(before, escape_all), commands.escape_sed(after, escape_all)
-    limit = commands.escape_sed(limit, escape_all)
+    before, after = programs.escape_sed(before, escape_all), programs.escape_sed(after, escape_all)
+    limit = programs.escape_sed(limit, escape_all)
     with textfile.hold(ctx, path):
-        return commands.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
+        return programs.sed(ctx, path, before, after, limit, backup, options, flags, negate_match)
 
 
 def psed(
@@ -301,7 +301,7 @@ def psed(
     pattern = re.compile(re.escape(str(before)) if escape_all else str(before), number)
     repl = str(after).replace("\\", "\\\\") if escape_all else str(after)
     with textfile.hold(ctx, path):
-        found = place.load(path)
+        found = file_content.load(path)
         old = found.data.decode()
         parts = [old] if multi else texts.split_lines(old)
         chosen = [index for index, part in enumerate(parts) if re.search(str(limit), part)]
@@ -309,8 +309,8 @@ def psed(
             parts[index], times = pattern.subn(repl, parts[index], 0 if "g" in flags else 1)
             if times and "g" not in flags:
                 break
-        place.keep_copy(path, backup)
-        place.put_data(path, "".join(parts).encode(), was=found.status)
+        file_content.keep_copy(path, backup)
+        file_content.put_data(path, "".join(parts).encode(), was=found.status)
 
 
 def patch(
@@ -328,4 +328,4 @@ def patch(
     """
     path = home(originalfile)
     with textfile.hold_to_edit(ctx, path, dry_run=bool(dry_run)):
-        return commands.patch(ctx, path, home(patchfile), options, dry_run)
+        return programs.patch(ctx, path, home(patchfile), options, dry_run)

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.providers.file import attributes, commands
-from saltlite.providers.file.given import home
+from saltlite.providers.file import permissions, programs
+from saltlite.providers.file.paths import home
 
 
 def lsattr(ctx: MinionContext, path: str) -> dict[str, list[str]] | None:
@@ -17,7 +17,7 @@ def lsattr(ctx: MinionContext, path: str) -> dict[str, list[str]] | None:
 
         salt '*' file.lsattr foo1.txt
     """
-    return attributes.read(ctx.host, path)
+    return permissions.read_attributes(ctx.host, path)
 
 
 def chattr(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
@@ -31,7 +31,7 @@ def chattr(ctx: MinionContext, *args: str, **kwargs: Any) -> bool:
         salt '*' file.chattr foo1.txt foo2.txt operator=add attributes=ai
         salt '*' file.chattr foo3.txt operator=remove attributes=i version=2
     """
-    return attributes.change(
+    return permissions.change_attributes(
         ctx.host,
         [home(path) for path in args],
         kwargs.get("operator"),
@@ -87,4 +87,4 @@ def restorecon(ctx: MinionContext, path: str, recursive: bool = False) -> bool:
         salt '*' file.restorecon /home/user/.ssh/authorized_keys
     """
     argv = ["restorecon", "-FR" if recursive else "-F", home(path)]
-    return bool(commands.run(ctx, argv)["retcode"] == 0)
+    return bool(programs.run(ctx, argv)["retcode"] == 0)

@@ -11,8 +11,8 @@ from saltlite.context import MinionContext
 from saltlite.core.keywords import own_keywords
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, UsageError
-from saltlite.providers.file import hashes, owners
-from saltlite.providers.file.given import absolute, home
+from saltlite.providers.file import hashes, permissions
+from saltlite.providers.file.paths import absolute, home
 
 _KINDS = (
     (stat.S_ISREG, "file"),
@@ -177,18 +177,18 @@ def stats(path: str, hash_type: object = None, follow_symlinks: bool = True) -> 
         salt '*' file.stats /etc/passwd
     """
     path = home(path)
-    found = owners.status(path, follow=follow_symlinks)
+    found = permissions.status(path, follow=follow_symlinks)
     result = {
         "inode": found.st_ino,
         "uid": found.st_uid,
         "gid": found.st_gid,
-        "group": owners.group_name(found.st_gid),
-        "user": owners.user_name(found.st_uid),
+        "group": permissions.group_name(found.st_gid),
+        "user": permissions.user_name(found.st_uid),
         "atime": found.st_atime,
         "mtime": found.st_mtime,
         "ctime": found.st_ctime,
         "size": found.st_size,
-        "mode": owners.mode_text(found.st_mode),
+        "mode": permissions.mode_text(found.st_mode),
     }
     if hash_type:
         result["sum"] = hashes.file_hash(path, hash_type)
@@ -325,8 +325,7 @@ def find(ctx: MinionContext, path: str, *args: str, **kwargs: Any) -> Any:
     """
     import glob
 
-    from saltlite.providers.file.criteria import CriterionError
-    from saltlite.providers.file.find import Finder
+    from saltlite.providers.file.find import CriterionError, Finder
 
     options = own_keywords(kwargs)
     if "delete" in args:

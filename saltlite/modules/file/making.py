@@ -9,8 +9,8 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
 from saltlite.openat import reach
-from saltlite.providers.file import owners, place
-from saltlite.providers.file.given import absolute, home
+from saltlite.providers.file import content, paths, permissions
+from saltlite.providers.file.paths import absolute, home
 from saltlite.providers.file.permissions import DesiredPermissions
 
 INTERNAL = ("place_link",)
@@ -20,7 +20,7 @@ INTERNAL = ("place_link",)
 def _owner_and_mode(
     user: object, group: object, mode: object
 ) -> tuple[int | None, tuple[int, int]]:
-    number = None if mode is None else owners.mode_number(mode)
+    number = None if mode is None else permissions.mode_number(mode)
     return number, DesiredPermissions(user=user, group=group).owner()
 
 
@@ -33,7 +33,7 @@ def mkdir(dir_path: str, user: object = None, group: object = None, mode: object
     """
     path = os.path.normpath(home(dir_path))
     if not os.path.isdir(path):
-        place.make_dirs(path, *_owner_and_mode(user, group, mode))
+        paths.make_dirs(path, *_owner_and_mode(user, group, mode))
     return True
 
 
@@ -56,7 +56,7 @@ def makedirs(
             "Recursive creation for path '' would result in an infinite loop. Please use an"
             " absolute path."
         )
-    place.make_dirs(os.path.normpath(folder), *_owner_and_mode(user, group, mode))
+    paths.make_dirs(os.path.normpath(folder), *_owner_and_mode(user, group, mode))
     return None
 
 
@@ -69,7 +69,7 @@ def makedirs_perms(
 
         salt '*' file.makedirs_perms /opt/code
     """
-    place.make_dirs(home(name), *_owner_and_mode(user, group, mode))
+    paths.make_dirs(home(name), *_owner_and_mode(user, group, mode))
 
 
 def mknod(
@@ -169,7 +169,7 @@ def _make_node(
         ret["result"] = None
         return ret
     mode, (uid, gid) = _owner_and_mode(*owner_and_mode)
-    with reach(name, user=place.uid_of((uid, gid))) as spot:
+    with reach(name, user=content.uid_of((uid, gid))) as spot:
         os.mknod(spot.name, file_type | 0o600, number, dir_fd=spot.fd)
         with spot.hold() as held:
             held.chown(uid, gid)

@@ -7,10 +7,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
-from saltlite.providers.file import compared, managing, place, sources
-from saltlite.providers.file.given import home
-from saltlite.providers.file.labelled import refuse_context
-from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.providers.file import content, managed, sources, texts
+from saltlite.providers.file.paths import home
+from saltlite.providers.file.permissions import DesiredPermissions, refuse_context
 
 
 def source_list(
@@ -114,12 +113,12 @@ def get_diff(
             "Failed to cache one or more files. Additional info follows:\n\n- "
             + "\n- ".join(missing)
         )
-    return compared.difference(
+    return texts.compare_files(
         paths[0],
         paths[1],
         names=show_filenames,
         show=show_changes,
-        obfuscate=template and managing.obfuscates(ctx),
+        obfuscate=template and managed.obfuscates(ctx),
     )
 
 
@@ -158,7 +157,7 @@ def check_file_meta(
         salt '*' file.check_file_meta /etc/motd '' salt://motd '{}' root root 644 None base
     """
     refuse_context("file.check_file_meta", seuser, serole, setype, serange)
-    file = managing.File(
+    file = managed.File(
         name=home(name),
         sfn=sfn or "",
         source=source,
@@ -169,7 +168,7 @@ def check_file_meta(
         verify_ssl=verify_ssl,
         follow=follow_symlinks,
     )
-    return managing.check_meta(ctx, file)
+    return managed.check_meta(ctx, file)
 
 
 def check_managed(
@@ -222,7 +221,7 @@ def check_managed(
     )
     if isinstance(found, tuple):
         return found
-    changes = managing.without_owners(home(name), found)
+    changes = managed.without_owners(home(name), found)
     if not changes:
         return True, f"The file {home(name)} is in the correct state"
     shown = "".join(f"{part}: {value}\n" for part, value in changes.items())
@@ -280,10 +279,10 @@ def check_managed_changes(
             verify_ssl=verify_ssl,
         )
         if complaint:
-            place.drop_scratch(sfn)
+            content.drop_scratch(sfn)
             return False, complaint
     if keep_mode and source and sfn:
-        mode = managing.source_mode(ctx, str(source), saltenv) or mode
+        mode = managed.source_mode(ctx, str(source), saltenv) or mode
     try:
         return check_file_meta(
             ctx,
@@ -301,7 +300,7 @@ def check_managed_changes(
             follow_symlinks=follow_symlinks,
         )
     finally:
-        place.drop_scratch(sfn)
+        content.drop_scratch(sfn)
 
 
 def manage_file(
@@ -344,7 +343,7 @@ def manage_file(
         salt '*' file.manage_file /etc/motd '' '{}' salt://motd '{}' root root 644 '' base ''
     """
     refuse_context("file.manage_file", seuser, serole, setype, serange)
-    file = managing.File(
+    file = managed.File(
         name=home(name),
         sfn=sfn or "",
         source=source,
@@ -364,4 +363,4 @@ def manage_file(
         verify_ssl=verify_ssl,
         use_etag=use_etag,
     )
-    return managing.manage(ctx, file, ret)
+    return managed.manage(ctx, file, ret)

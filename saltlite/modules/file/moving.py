@@ -9,8 +9,8 @@ from typing import Any
 
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
 from saltlite.openat import reach
-from saltlite.providers.file import copying, place
-from saltlite.providers.file.given import absolute, home
+from saltlite.providers.file import paths
+from saltlite.providers.file.paths import absolute, home
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
     if disallow_copy_and_unlink:
         return rename(src, dst)
     try:
-        copying.move(src, dst)
+        paths.move(src, dst)
     except OSError as error:
         raise FunctionError(f"Unable to move '{src}' to '{dst}': {error}") from error
     return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
@@ -72,10 +72,10 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
     try:
         if is_tree:
             if remove_existing and os.path.isdir(dst):
-                place.remove_tree(dst)
-            copying.copy_tree(src, dst)
+                paths.remove_tree(dst)
+            paths.copy_tree(src, dst)
         else:
-            copying.copy_file(src, dst)
+            paths.copy_file(src, dst)
     except UntrustedPath as error:
         raise FunctionError(f"Could not copy '{src}' to '{dst}': {error}") from error
     except OSError as error:
@@ -97,7 +97,7 @@ def remove(path: str, **kwargs: Any) -> bool:
             return False
         if os.path.isdir(path) and (path.endswith("/") or not os.path.islink(path)):
             _refuse_link_or_root(path)
-        place.remove_tree(path)
+        paths.remove_tree(path)
     except OSError as error:
         raise FunctionError(f"Could not remove '{path}': {error}") from error
     return True

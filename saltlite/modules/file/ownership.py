@@ -7,10 +7,9 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath
-from saltlite.providers.file import owners, permissions
-from saltlite.providers.file.given import home
-from saltlite.providers.file.labelled import refuse_context
-from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.providers.file import permissions
+from saltlite.providers.file.paths import home
+from saltlite.providers.file.permissions import DesiredPermissions, refuse_context
 
 
 def uid_to_user(uid: object) -> Any:
@@ -20,7 +19,7 @@ def uid_to_user(uid: object) -> Any:
 
         salt '*' file.uid_to_user 0
     """
-    return owners.user_name(uid)
+    return permissions.user_name(uid)
 
 
 def user_to_uid(user: object) -> Any:
@@ -30,7 +29,7 @@ def user_to_uid(user: object) -> Any:
 
         salt '*' file.user_to_uid root
     """
-    return owners.user_id(user)
+    return permissions.user_id(user)
 
 
 def gid_to_group(gid: object) -> Any:
@@ -40,7 +39,7 @@ def gid_to_group(gid: object) -> Any:
 
         salt '*' file.gid_to_group 0
     """
-    return owners.group_name(gid)
+    return permissions.group_name(gid)
 
 
 def group_to_gid(group: object) -> Any:
@@ -50,7 +49,7 @@ def group_to_gid(group: object) -> Any:
 
         salt '*' file.group_to_gid root
     """
-    return owners.group_id(group)
+    return permissions.group_id(group)
 
 
 def get_uid(path: str, follow_symlinks: bool = True) -> int:
@@ -60,7 +59,7 @@ def get_uid(path: str, follow_symlinks: bool = True) -> int:
 
         salt '*' file.get_uid /etc/passwd
     """
-    return owners.status(home(path), follow=follow_symlinks).st_uid
+    return permissions.status(home(path), follow=follow_symlinks).st_uid
 
 
 def get_user(path: str, follow_symlinks: bool = True) -> Any:
@@ -70,7 +69,7 @@ def get_user(path: str, follow_symlinks: bool = True) -> Any:
 
         salt '*' file.get_user /etc/passwd
     """
-    return owners.user_name(get_uid(path, follow_symlinks))
+    return permissions.user_name(get_uid(path, follow_symlinks))
 
 
 def get_gid(path: str, follow_symlinks: bool = True) -> int:
@@ -80,7 +79,7 @@ def get_gid(path: str, follow_symlinks: bool = True) -> int:
 
         salt '*' file.get_gid /etc/passwd
     """
-    return owners.status(home(path), follow=follow_symlinks).st_gid
+    return permissions.status(home(path), follow=follow_symlinks).st_gid
 
 
 def get_group(path: str, follow_symlinks: bool = True) -> Any:
@@ -90,7 +89,7 @@ def get_group(path: str, follow_symlinks: bool = True) -> Any:
 
         salt '*' file.get_group /etc/passwd
     """
-    return owners.group_name(get_gid(path, follow_symlinks))
+    return permissions.group_name(get_gid(path, follow_symlinks))
 
 
 def get_mode(path: str, follow_symlinks: bool = True) -> str:
@@ -100,7 +99,7 @@ def get_mode(path: str, follow_symlinks: bool = True) -> str:
 
         salt '*' file.get_mode /etc/passwd
     """
-    return owners.mode_text(owners.status(home(path), follow=follow_symlinks).st_mode)
+    return permissions.mode_text(permissions.status(home(path), follow=follow_symlinks).st_mode)
 
 
 def set_mode(path: str, mode: object) -> str:
@@ -114,8 +113,8 @@ def set_mode(path: str, mode: object) -> str:
     if not os.path.exists(path):
         raise FunctionError(f"{path}: File not found")
     try:
-        number = owners.mode_number(mode)
-        with owners.hold_file(path, follow=True) as held:
+        number = permissions.mode_number(mode)
+        with permissions.hold_file(path, follow=True) as held:
             held.chmod(number)
     except UntrustedPath as error:
         raise FunctionError(str(error)) from error
@@ -131,7 +130,7 @@ def chown(path: str, user: object, group: object) -> str | None:
 
         salt '*' file.chown /etc/passwd root root
     """
-    return owners.chown(home(path), user, group, follow=True)
+    return permissions.chown(home(path), user, group, follow=True)
 
 
 def lchown(path: str, user: object, group: object) -> str | None:
@@ -141,7 +140,7 @@ def lchown(path: str, user: object, group: object) -> str | None:
 
         salt '*' file.lchown /etc/passwd root root
     """
-    return owners.chown(home(path), user, group, follow=False)
+    return permissions.chown(home(path), user, group, follow=False)
 
 
 def chgrp(path: str, group: object) -> str | None:
@@ -152,8 +151,8 @@ def chgrp(path: str, group: object) -> str | None:
         salt '*' file.chgrp /etc/passwd root
     """
     path = home(path)
-    owners.status(path)
-    return owners.chown(path, None, group, follow=True)
+    permissions.status(path)
+    return permissions.chown(path, None, group, follow=True)
 
 
 def check_perms(

@@ -8,8 +8,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules.file.editing import replace
-from saltlite.providers.file import commands, replacing
-from saltlite.providers.file.given import home
+from saltlite.providers.file import edits, programs
+from saltlite.providers.file.paths import home
 
 READ_CHARACTERS = 65536
 
@@ -78,8 +78,8 @@ def sed_contains(
     path = home(path)
     if not os.path.exists(path):
         return False
-    escaped = commands.escape_sed
-    return commands.sed_finds(ctx, path, escaped(text), escaped(limit), flags)
+    escaped = programs.escape_sed
+    return programs.sed_finds(ctx, path, escaped(text), escaped(limit), flags)
 
 
 def grep(ctx: MinionContext, path: str, pattern: str, *opts: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def grep(ctx: MinionContext, path: str, pattern: str, *opts: str) -> dict[str, A
         salt '*' file.grep /etc/passwd nobody
         salt '*' file.grep "/etc/sysconfig/network-scripts/*" ipaddr -- -i -l
     """
-    return commands.grep(ctx, home(path), pattern, opts)
+    return programs.grep(ctx, home(path), pattern, opts)
 
 
 def search(
@@ -108,7 +108,7 @@ def search(
 
         salt '*' file.search /etc/crontab 'mymaintenance.sh'
     """
-    number = replacing.flags_of(flags) | (re.MULTILINE if multiline else 0)
+    number = edits.flags_of(flags) | (re.MULTILINE if multiline else 0)
     found: bool = replace(
         ctx,
         path,

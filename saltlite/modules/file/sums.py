@@ -6,7 +6,7 @@ import os
 
 from saltlite.context import MinionContext
 from saltlite.providers.file import hashes, sources
-from saltlite.providers.file.given import home
+from saltlite.providers.file.paths import home
 
 
 def get_hash(path: str, form: str = "sha256", chunk_size: int = hashes.CHUNK_BYTES) -> str:

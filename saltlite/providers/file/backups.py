@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.disk import make_dir
-from saltlite.providers.file.place import copy
+from saltlite.providers.file.content import copy
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -1,4 +1,10 @@
-"""Walk below a directory, ask about every file, act on those that fit; ``file.find``."""
+"""``file.find``: walk below a directory, ask about every file, act on those that fit.
+
+What a user writes becomes a question about one file. Salt's patterns are its own: ``name`` is a
+glob where ``?`` may also stand for nothing and ``[!a]`` is a set with an exclamation mark;
+``regex`` is matched from the begin of the name.
+Source: observed on Salt 3006.30; tests/unit/providers/file/test_find.py.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +17,170 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from saltlite.errors import CommandError
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
+from saltlite.core.numbers import is_digits
+from saltlite.errors import CommandError, FunctionError
 from saltlite.host import Host
-from saltlite.providers.file import criteria, hashes, owners
-from saltlite.providers.file.criteria import CriterionError, FoundFile, Question
-from saltlite.providers.file.place import remove_tree
+from saltlite.providers.file import hashes
+from saltlite.providers.file.paths import remove_tree
+from saltlite.providers.file.permissions import group_id, group_name, user_id, user_name
+
+TYPES = {
+    "b": stat.S_IFBLK,
+    "c": stat.S_IFCHR,
+    "d": stat.S_IFDIR,
+    "f": stat.S_IFREG,
+    "l": stat.S_IFLNK,
+    "p": stat.S_IFIFO,
+    "s": stat.S_IFSOCK,
+}
+LETTERS = {kind: letter for letter, kind in TYPES.items()}
+
+_SIZE = regex(r"([+-]?)\s*(\d+(?:\.\d*)?)\s*([bkmgt]?)", re.IGNORECASE)
+_UNITS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_INTERVAL = regex(
+    r"\s*([+-]?)\s*(?=\d)(?:(\d+(?:\.\d*)?)\s*w)?\s*(?:(\d+(?:\.\d*)?)\s*d)?"
+    r"\s*(?:(\d+(?:\.\d*)?)\s*h)?\s*(?:(\d+(?:\.\d*)?)\s*m)?\s*(?:(\d+(?:\.\d*)?)\s*s)?\s*",
+    re.IGNORECASE,
+)
+_SECONDS = (604800, 86400, 3600, 60, 1)
+
+
+class CriterionError(FunctionError):
+    """A criterion is not well formed; the text is Salt's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that was come upon. ``status`` is that of a link's target, if it has one."""
+
+    path: str
+    name: str
+    mode: int
+    uid: int
+    gid: int
+    size: int
+    mtime: float
+
+
+Question = Callable[[FoundFile], bool]
+
+
+def by_name(value: str) -> Question:
+    """Whether the name is matched by a glob."""
+    pattern = _compile_regex(_glob_regex(value), 0, value)
+    return lambda entry: pattern.match(entry.name) is not None
+
+
+def by_any_case_name(value: str) -> Question:
+    """Whether the name is matched by a glob, capitals or not."""
+    pattern = _compile_regex(_glob_regex(value), re.IGNORECASE, value)
+    return lambda entry: pattern.match(entry.name) is not None
+
+
+def by_regex(value: str) -> Question:
+    """Whether the name begins as a regular expression says."""
+    pattern = _compile_regex(value, 0, value)
+    return lambda entry: pattern.match(entry.name) is not None
+
+
+def by_any_case_regex(value: str) -> Question:
+    """Whether the name begins as a regular expression says, capitals or not."""
+    pattern = _compile_regex(value, re.IGNORECASE, value)
+    return lambda entry: pattern.match(entry.name) is not None
+
+
+def _glob_regex(value: str) -> str:
+    return f"^{value.replace('.', chr(92) + '.').replace('?', '.?').replace('*', '.*')}$"
+
+
+def _compile_regex(pattern: str, flags: int, shown: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, flags)
+    except re.error:
+        raise CriterionError(f'invalid regular expression: "{shown}"') from None
+
+
+def containing(value: str) -> re.Pattern[bytes]:
+    """The pattern that is searched in the content of files."""
+    try:
+        return re.compile(value.encode())
+    except re.error:
+        raise CriterionError(f'invalid regular expression: "{value}"') from None
+
+
+def kinds(value: str) -> set[int]:
+    """The kinds of files that letters stand for."""
+    letters = value.strip().replace(",", "").replace(" ", "")
+    for letter in letters:
+        if letter not in TYPES:
+            raise CriterionError(f'invalid file type "{letter}"')
+    return {TYPES[letter] for letter in letters}
+
+
+def by_type(value: str) -> Question:
+    """Whether a file is of one of some kinds."""
+    wanted = kinds(value)
+    return lambda entry: stat.S_IFMT(entry.mode) in wanted
+
+
+def by_size(value: str) -> Question:
+    """Whether a file is as large as ``[+-]number[unit]``: at least, at most, or of that unit."""
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise CriterionError(f'invalid size: "{value}"')
+    unit = 1024 ** _UNITS[match[3].lower() or "b"]
+    size = int(float(match[2]) * unit)
+    least = 0 if match[1] == "-" else size
+    most = {"+": None, "-": size}.get(match[1], size + unit - 1)
+    return lambda entry: entry.size >= least and (most is None or entry.size <= most)
+
+
+def interval_s(value: str) -> tuple[str, float]:
+    """Sign and seconds of ``[+-][num]w[num]d[num]h[num]m[num]s``."""
+    match = _INTERVAL.fullmatch(str(value))
+    if match is None:
+        raise CriterionError(f"invalid time interval: '{value}'")
+    numbers = match.groups()[1:]
+    seconds = sum(
+        float(number) * unit for number, unit in zip(numbers, _SECONDS, strict=True) if number
+    )
+    return match[1], seconds
+
+
+def by_age(value: str, now_s: float) -> Question:
+    """Whether a file was changed longer ago than an interval, or since then with a minus."""
+    sign, seconds = interval_s(value)
+    moment = now_s - seconds
+    if sign == "-":
+        return lambda entry: entry.mtime >= moment
+    return lambda entry: entry.mtime <= moment
+
+
+def by_owner(value: object, kind: str, id_of: Callable[[str], Any]) -> Question:
+    """Whether a file belongs to one of some users or groups (``kind``), by names or ids."""
+    wanted = set()
+    for name in str(value).replace(",", " ").split():
+        number = int(name) if is_digits(name) else id_of(name)
+        if number == "":
+            raise CriterionError(f'no such {kind} "{name}"')
+        wanted.add(number)
+    if kind == "user":
+        return lambda entry: entry.uid in wanted
+    return lambda entry: entry.gid in wanted
+
+
+SIMPLE: Mapping[str, Callable[[str], Question]] = {
+    "name": by_name,
+    "iname": by_any_case_name,
+    "regex": by_regex,
+    "iregex": by_any_case_regex,
+    "type": by_type,
+    "size": by_size,
+}
+"""The options that need nothing but their value."""
+
 
 Action = Callable[[FoundFile], Any]
 
@@ -23,7 +188,7 @@ _CONDITIONS = ("name", "iname", "regex", "iregex", "type", "owner", "group", "si
 _CHEAP_FIRST = (*_CONDITIONS, "grep")
 _ACTIONS = ("delete", "exec", "print")
 _DEPTHS = ("maxdepth", "mindepth")
-ALL_KINDS = "".join(criteria.TYPES)
+ALL_KINDS = "".join(TYPES)
 
 
 class Finder:
@@ -52,16 +217,16 @@ class Finder:
         ]
 
     def _build_question(self, name: str, value: Any) -> Question:
-        simple = criteria.SIMPLE.get(name)
+        simple = SIMPLE.get(name)
         if simple is not None:
             return simple(value)
         if name == "mtime":
-            return criteria.by_age(value, time.time())
+            return by_age(value, time.time())
         if name == "owner":
-            return criteria.by_owner(value, "user", owners.user_id)
+            return by_owner(value, "user", user_id)
         if name == "group":
-            return criteria.by_owner(value, "group", owners.group_id)
-        pattern = criteria.containing(value)
+            return by_owner(value, "group", group_id)
+        pattern = containing(value)
         return lambda entry: _matches_content(entry, pattern)
 
     def _build_action(self, name: str, value: Any) -> Action:
@@ -69,8 +234,8 @@ class Finder:
             return _build_print(value)
         if name == "exec":
             return lambda entry: _run_command(self._host, str(value), entry)
-        kinds = criteria.kinds(value.lower().replace("a", ALL_KINDS))
-        return lambda entry: _delete_entry(entry, kinds)
+        chosen = kinds(value.lower().replace("a", ALL_KINDS))
+        return lambda entry: _delete_entry(entry, chosen)
 
     def find(self, path: str) -> Iterator[Any]:
         """What the actions say about the files at and below ``path`` that fit.
@@ -152,11 +317,11 @@ _SHOWN: Mapping[str, Action] = {
     "path": lambda entry: entry.path,
     "name": lambda entry: entry.name,
     "size": lambda entry: entry.size,
-    "type": lambda entry: criteria.LETTERS.get(stat.S_IFMT(entry.mode), "?"),
+    "type": lambda entry: LETTERS.get(stat.S_IFMT(entry.mode), "?"),
     "mode": lambda entry: stat.S_IMODE(entry.mode),
     "mtime": lambda entry: int(entry.mtime),
-    "user": lambda entry: owners.user_name(entry.uid),
-    "group": lambda entry: owners.group_name(entry.gid),
+    "user": lambda entry: user_name(entry.uid),
+    "group": lambda entry: group_name(entry.gid),
     "md5": lambda entry: hashes.file_hash(entry.path, "md5") if stat.S_ISREG(entry.mode) else "",
 }
 

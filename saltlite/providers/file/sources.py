@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.providers.file import hashes
-from saltlite.providers.file.place import keep_scratch
+from saltlite.providers.file.content import keep_scratch
 
 if TYPE_CHECKING:
     from saltlite.fileserver.client import FileClient

@@ -13,7 +13,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
 from saltlite.providers import staging
-from saltlite.providers.file import owners, place, sources
+from saltlite.providers.file import content, paths, permissions, sources
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive
 from saltlite.states._file.checks import Told, failure, system_errors
@@ -52,7 +52,7 @@ class Owner:
 
     def ids(self) -> tuple[int, int]:
         """User and group id; raises FunctionError for a name that nobody has."""
-        uid, gid, complaint = owners.ids(self.user, self.group)
+        uid, gid, complaint = permissions.ids(self.user, self.group)
         if complaint:
             is_user = complaint.startswith("User")
             word, name = ("User", self.user) if is_user else ("Group", self.group)
@@ -61,7 +61,7 @@ class Owner:
 
     def is_given(self) -> bool:
         """Whether there is anything to set."""
-        return self.ids() != (owners.UNCHANGED, owners.UNCHANGED)
+        return self.ids() != (permissions.UNCHANGED, permissions.UNCHANGED)
 
     def foreign(self, members: Sequence[str]) -> list[str]:
         """Those paths that are somebody else's."""
@@ -213,7 +213,7 @@ class Extracted(Resource[ArchiveDifferences]):
             self._make_room(now)
             if not os.path.isdir(self.name):
                 uid, _ = self.owner.ids()
-                place.make_dirs(self.name.rstrip("/"), None, (uid, owners.UNCHANGED))
+                paths.make_dirs(self.name.rstrip("/"), None, (uid, permissions.UNCHANGED))
                 self.told.changes["directories_created"] = [self.name]
             self.told.changes["extracted_files"] = self._unpack_members(ctx)
 
@@ -223,7 +223,7 @@ class Extracted(Resource[ArchiveDifferences]):
         if not staging.is_shared(self.name, members):
             return self.archive.unpack(ctx, self.name)
         existing = self.archive.existing()
-        user = place.uid_of(self.owner.ids())
+        user = content.uid_of(self.owner.ids())
         with staging.aside(self.name, user=user, existing=existing) as folder:
             told = self.archive.unpack(ctx, folder)
         return [line.replace(folder, self.name.rstrip("/")) for line in told]
@@ -251,7 +251,7 @@ class Extracted(Resource[ArchiveDifferences]):
             _, _, there = self._compare_members()
             foreign = self.owner.foreign(there)
             for path in sorted(foreign, key=lambda path: -path.count("/")):
-                owners.chown(path, uid, gid, follow=False)
+                permissions.chown(path, uid, gid, follow=False)
         if foreign:
             self.told.changes["updated ownership"] = True
 
@@ -278,4 +278,7 @@ def _all_below(path: str) -> Iterator[str]:
 
 def _is_owned_by(path: str, uid: int, gid: int) -> bool:
     found = os.lstat(path)
-    return uid in (owners.UNCHANGED, found.st_uid) and gid in (owners.UNCHANGED, found.st_gid)
+    return uid in (permissions.UNCHANGED, found.st_uid) and gid in (
+        permissions.UNCHANGED,
+        found.st_gid,
+    )

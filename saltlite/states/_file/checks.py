@@ -12,7 +12,7 @@ from typing import Any
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Verdict
-from saltlite.providers.file import owners
+from saltlite.providers.file import permissions
 
 
 @dataclass(slots=True)
@@ -69,17 +69,17 @@ def primary_group(user: Any) -> Any:
     import pwd
 
     try:
-        return owners.group_name(pwd.getpwnam(user).pw_gid)
+        return permissions.group_name(pwd.getpwnam(user).pw_gid)
     except (KeyError, TypeError):
-        return owners.group_name(os.getegid())
+        return permissions.group_name(os.getegid())
 
 
 def require_owners(user: object, group: object) -> None:
     """Raises FunctionError if there is no such user or group."""
     complaint = ""
-    if user not in (None, "") and owners.user_id(user) == "":
+    if user not in (None, "") and permissions.user_id(user) == "":
         complaint = f"User {user} is not available "
-    if group not in (None, "") and owners.group_id(group) == "":
+    if group not in (None, "") and permissions.group_id(group) == "":
         complaint += f"Group {group} is not available"
     if complaint:
         raise FunctionError(complaint)

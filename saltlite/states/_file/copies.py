@@ -14,7 +14,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.modules.file import moving
-from saltlite.providers.file import hashes, place, sources
+from saltlite.providers.file import content, hashes, sources
 from saltlite.states._file.checks import failure, system_errors
 
 
@@ -130,7 +130,7 @@ class Decoded(Resource[str | None]):
 
     def _write_decoded(self, ctx: MinionContext) -> None:
         with system_errors():
-            place.put_data(self.name, self.data)
+            content.put_data(self.name, self.data)
 
     def comment_unchanged(self, now: str | None) -> str:
         return "File is in the correct state."

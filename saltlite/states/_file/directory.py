@@ -12,7 +12,7 @@ from saltlite.errors import FunctionError, UntrustedPath
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
-from saltlite.providers.file import owners, permissions, place
+from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 from saltlite.states._file.patterns import matches
@@ -207,17 +207,17 @@ class Directory(Resource[DirectoryStatus]):
         folder = os.path.dirname(self.name)
         if not os.path.isdir(folder) and not self.makedirs:
             raise FunctionError(f"No directory to create {self.name} in")
-        mode = None if self.own.mode is None else owners.mode_number(self.own.mode)
+        mode = None if self.own.mode is None else permissions.mode_number(self.own.mode)
         with system_errors():
             if os.path.lexists(self.name) and (self.force or self.backupname):
                 self._clear_path()
-            place.make_dirs(self.name, mode, self.own.owner())
+            paths.make_dirs(self.name, mode, self.own.owner())
         if self.own.attrs is not None:
             permissions.check(self.name, None, self.own, ctx.host, follow=True, test=False)
 
     def _clear_path(self) -> None:
         if not self.backupname:
-            place.remove_tree(self.name)
+            paths.remove_tree(self.name)
             return
         if os.path.lexists(self.backupname):
             moving.remove(self.backupname)

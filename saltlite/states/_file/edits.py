@@ -14,8 +14,8 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.host import Host
 from saltlite.providers import textfile
-from saltlite.providers.file import adding, comments, hashes, permissions, place, sources, texts
-from saltlite.providers.file.commenting import comment_file
+from saltlite.providers.file import content, edits, hashes, permissions, sources, texts
+from saltlite.providers.file.edits import comment_file
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import (
     Encoding,
@@ -194,7 +194,7 @@ class Added:
     def _add_lines(self, wanted: Sequence[str]) -> Sequence[str]:
         """Add what is not in the file as it is by now: another job may have added it."""
         if not os.path.exists(self.name):
-            place.create(self.name, b"", follow=True)
+            content.create(self.name, b"", follow=True)
         self._read_text()
         lines = self._find_missing(wanted)
         self._write_lines(lines)
@@ -202,7 +202,7 @@ class Added:
 
     def _write_lines(self, lines: Sequence[str]) -> None:
         if self.encoding == UTF_8 and lines:
-            (adding.prepend_lines if self.begin else adding.append_lines)(self.name, lines)
+            (content.prepend_lines if self.begin else content.append_lines)(self.name, lines)
         elif lines:
             name, errors = self.encoding.name, self.encoding.errors
             new = "".join(_end_lines(lines)).encode(name, errors).decode(name)
@@ -210,7 +210,7 @@ class Added:
             if old and not self.begin and not old.endswith("\n"):
                 old += "\n"
             text = new + old if self.begin else old + new
-            place.put_data(self.name, text.encode(name), was=self.was)
+            content.put_data(self.name, text.encode(name), was=self.was)
 
     def _find_missing(self, wanted: Sequence[str]) -> list[str]:
         """The lines to add, as the file can hold them: letters may be left out or replaced."""
@@ -253,7 +253,7 @@ def text_of(name: str, encoding: Encoding = UTF_8) -> tuple[str, os.stat_result 
     if not os.path.isfile(name):
         return "", None
     with system_errors():
-        found = place.load(name)
+        found = content.load(name)
         return found.data.decode(encoding.name), found.status
 
 
@@ -281,7 +281,7 @@ def commenting(
         as_is = _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)
         if as_is is not None:
             return as_is
-        changed = (comments.comment_lines if out else comments.uncomment_lines)(lines, regex, char)
+        changed = (edits.comment_lines if out else edits.uncomment_lines)(lines, regex, char)
         if changed.lines == lines:
             return _of_no_effect(text, regex, char, out=out)
     word = "Commented" if out else "Uncommented"

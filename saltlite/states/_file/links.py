@@ -12,7 +12,7 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
 from saltlite.openat import reach
-from saltlite.providers.file import owners
+from saltlite.providers.file import permissions
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, system_errors
 from saltlite.states._file.presence import way_to
@@ -49,7 +49,7 @@ class Symlink(Resource[LinkStatus]):
             return LinkStatus("", folder=folder)
         if os.path.islink(self.name):
             found = os.lstat(self.name)
-            owner = (owners.user_name(found.st_uid), owners.group_name(found.st_gid))
+            owner = (permissions.user_name(found.st_uid), permissions.group_name(found.st_gid))
             return LinkStatus("link", os.readlink(self.name), owner)
         kind = "directory" if os.path.isdir(self.name) else "file"
         return LinkStatus(
@@ -164,12 +164,12 @@ class Symlink(Resource[LinkStatus]):
             raise IsADirectoryError(21, os.strerror(21), self.name)
 
     def _find_uid(self, owner: tuple[object, object]) -> int | None:
-        found = owners.user_id(owner[0])
+        found = permissions.user_id(owner[0])
         return found if isinstance(found, int) else None
 
     def _give_to_owner(self, owner: tuple[object, object]) -> None:
         with system_errors():
-            complaint = owners.chown(self.name, *owner, follow=False)
+            complaint = permissions.chown(self.name, *owner, follow=False)
         if complaint:
             raise FunctionError(complaint.strip())
 

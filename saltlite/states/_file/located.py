@@ -6,8 +6,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, RenderError
-from saltlite.providers.file import owners, place, sources
-from saltlite.providers.file.managing import File
+from saltlite.providers.file import content, permissions, sources
+from saltlite.providers.file.managed import File
 from saltlite.states._file.checks import system_errors
 
 
@@ -22,7 +22,7 @@ def mark_location(
     """Say in the file where its content is; gives back the content if a template made it."""
     prefix = "Unable to manage file: "
     own = file.wanted
-    mode = None if own.mode is None else owners.normalize_mode(own.mode)
+    mode = None if own.mode is None else permissions.normalize_mode(own.mode)
     seen = {"user": own.user, "group": own.group, "mode": mode, "attrs": own.attrs}
     try:
         source, source_hash = sources.choose_source(ctx, source, source_hash, file.saltenv)
@@ -45,5 +45,5 @@ def mark_location(
         return None
     with open(file.sfn, "rb") as stream:
         data = stream.read()
-    place.drop_scratch(file.sfn)
+    content.drop_scratch(file.sfn)
     return data

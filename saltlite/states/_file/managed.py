@@ -13,8 +13,8 @@ from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import moving
-from saltlite.providers.file import managing, owners, permissions, place, sources
-from saltlite.providers.file.managing import File
+from saltlite.providers.file import content, managed, permissions, sources
+from saltlite.providers.file.managed import File
 from saltlite.states._file.checks import Told, failure, require_owners, system_errors
 
 WOULD_CHANGE = (
@@ -48,7 +48,7 @@ class Check:
     def scratch(self) -> Iterator[str]:
         """The path of a private file, gone afterwards; raises OSError."""
         fd, path = tempfile.mkstemp(
-            prefix=place.SCRATCH_PREFIX, suffix=self.ending, dir=self.folder or None
+            prefix=content.SCRATCH_PREFIX, suffix=self.ending, dir=self.folder or None
         )
         os.close(fd)
         try:
@@ -128,14 +128,14 @@ class ManagedFile(Resource[FileDifferences]):
         """The file with its content at hand and the mode of its source."""
         file = replace(self.file)
         if file.keep_mode and file.source:
-            mode = managing.source_mode(ctx, str(file.source), file.saltenv)
+            mode = managed.source_mode(ctx, str(file.source), file.saltenv)
             file.wanted = replace(file.wanted, mode=mode or file.wanted.mode)
         if file.contents is not None and file.encoding:
             file.contents = file.data()
         if self.rendered is None:
             yield file
             return
-        with place.scratch(self.rendered) as file.sfn:
+        with content.scratch(self.rendered) as file.sfn:
             yield file
 
     def _write_file(self, ctx: MinionContext) -> None:
@@ -143,7 +143,7 @@ class ManagedFile(Resource[FileDifferences]):
         if self.check:
             self._run_check(ctx, self.check)
         with system_errors("Unable to manage file: "), self._prepare_file(ctx) as file:
-            said = managing.manage(acting(ctx), file, None)
+            said = managed.manage(acting(ctx), file, None)
         self.told.comment, self.told.changes = said["comment"], said["changes"]
         if self.difference and "diff" in said["changes"]:
             said["changes"]["diff"] = self.difference
@@ -159,7 +159,7 @@ class ManagedFile(Resource[FileDifferences]):
         with system_errors("Unable to manage file: "), check.scratch() as path:
             with self._prepare_file(ctx) as file:
                 file = replace(file, name=path, makedirs=False, backup="", follow=True)
-                said = managing.manage(acting(ctx), file, None)
+                said = managed.manage(acting(ctx), file, None)
             if not said["result"]:
                 raise FunctionError(said["comment"])
             ran = ctx.functions.call("cmd.run_all", f"{check.command} {path}", python_shell=True)
@@ -184,7 +184,9 @@ class KeptFile(Resource[FileDifferences]):
             return FileDifferences(
                 {}, complaint=f"Specified target {self.file.name} is a directory"
             )
-        mode = owners.mode_text(owners.status(self.file.name, follow=self.file.follow).st_mode)
+        mode = permissions.mode_text(
+            permissions.status(self.file.name, follow=self.file.follow).st_mode
+        )
         return FileDifferences(_find_differences(ctx, self._without_content()), mode)
 
     def plan(self, now: FileDifferences) -> Sequence[Step] | Verdict:
@@ -222,7 +224,7 @@ class KeptFile(Resource[FileDifferences]):
 
 def _find_differences(ctx: MinionContext, file: File) -> dict[str, Any]:
     """What is not as declared. An owner ``''`` is none: only the module tells of it, as Salt's."""
-    return {part: each for part, each in managing.check_meta(ctx, file).items() if each != ""}
+    return {part: each for part, each in managed.check_meta(ctx, file).items() if each != ""}
 
 
 def acting(ctx: MinionContext) -> MinionContext:

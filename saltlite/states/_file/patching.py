@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.providers import textfile
-from saltlite.providers.file import commands, place
+from saltlite.providers.file import content, programs
 from saltlite.states._file.checks import failure
 
 _REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")
@@ -72,16 +72,16 @@ class Patch:
         )
 
     def _try_patch(self, ctx: MinionContext, options: Sequence[str]) -> dict[str, Any]:
-        with place.scratch(self.text) as path:
-            return commands.patch(ctx, self.name, path, options, dry_run=True)
+        with content.scratch(self.text) as path:
+            return programs.patch(ctx, self.name, path, options, dry_run=True)
 
     def _reverse_options(self) -> list[str]:
         kept = [one for one in self.options if one not in _BACKWARD]
         return kept if len(kept) < len(self.options) else [*kept, "-R"]
 
     def _apply_patch(self, ctx: MinionContext) -> Verdict:
-        with place.scratch(self.text) as path, textfile.hold(ctx, self.name):
-            done = commands.patch(ctx, self.name, path, self.options, dry_run=False)
+        with content.scratch(self.text) as path, textfile.hold(ctx, self.name):
+            done = programs.patch(ctx, self.name, path, self.options, dry_run=False)
         if done["retcode"]:
             return failure(done["stderr"] or done["stdout"])
         return Verdict(result=True, comment="Patch successfully applied", changes=done)
@@ -90,8 +90,8 @@ class Patch:
         """Leave what cannot be applied in the file for it, and everything else as it is."""
         if not self.reject_file:
             return self._refuse_patch(found)
-        with place.scratch(self.text) as path, place.scratch(b"") as nowhere:
-            said = commands.patch(
+        with content.scratch(self.text) as path, content.scratch(b"") as nowhere:
+            said = programs.patch(
                 ctx, self.name, path, self.options, dry_run=False, rejects=self.reject_file,
                 output=nowhere,
             )  # fmt: skip

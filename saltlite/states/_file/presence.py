@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules.file import making, moving
-from saltlite.providers.file import owners, permissions, place
+from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import failure, require_owners, system_errors
 
@@ -128,6 +128,6 @@ def way_to(name: str, missing: str, wanted: DesiredPermissions, *, makedirs: boo
     if not makedirs:
         raise FunctionError(missing)
     require_owners(wanted.user, wanted.group)
-    mode = None if wanted.mode is None else owners.mode_number(wanted.mode)
+    mode = None if wanted.mode is None else permissions.mode_number(wanted.mode)
     with system_errors():
-        place.make_dirs(folder, mode, wanted.owner())
+        paths.make_dirs(folder, mode, wanted.owner())

@@ -10,11 +10,13 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.modules.file import editing
 from saltlite.providers import textfile
+from saltlite.providers.file import content, managed, permissions, texts
 from saltlite.providers.file import lines as line_edits
-from saltlite.providers.file import managing, owners, place, texts
-from saltlite.providers.file.managing import File
+from saltlite.providers.file.content import create as create_file
+from saltlite.providers.file.edits import KeyValues, apply_keys
+from saltlite.providers.file.managed import File
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states._file import accumulators, edits, keyvalues, patching
+from saltlite.states._file import accumulators, edits, patching
 from saltlite.states._file.checks import (
     Encoding,
     explain_bad_name,
@@ -169,8 +171,8 @@ def line(
         if not dry_run:
             if not there:
                 require_owners(user, group)
-                number = None if file_mode is None else owners.mode_number(file_mode)
-                place.create(name, b"", number, wanted.owner(), follow=True)
+                number = None if file_mode is None else permissions.mode_number(file_mode)
+                create_file(name, b"", number, wanted.owner(), follow=True)
             return ctx.follow(
                 editing.line, name, content, match, mode, location, before, after, show_changes,
                 backup, quiet, indent,
@@ -296,13 +298,13 @@ def keyvalue(
         return failure("file.keyvalue key and value not supplied and key_values is empty")
     if not os.path.isfile(name):
         return Verdict(result=bool(ignore_if_missing), comment=f"unable to open {name}")
-    wanted = keyvalues.KeyValues(
+    wanted = KeyValues(
         values={str(one): its for one, its in given.items()}, separator=separator,
         count=count, uncomment=None if uncomment is None else str(uncomment),
         append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
         value_ignore_case=value_ignore_case,
     )  # fmt: skip
-    found = keyvalues.apply_keys(edits.lines_of(name), wanted)
+    found = apply_keys(edits.lines_of(name), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
     changes = {"diff": "".join(found.told)} if show_changes else {}
@@ -313,8 +315,8 @@ def keyvalue(
     def act(ctx: MinionContext) -> Verdict:
         with textfile.hold(ctx, name), system_errors():
             text, was = edits.text_of(name)
-            done = keyvalues.apply_keys(texts.split_lines(text), wanted)
-            place.put_data(name, "".join(done.lines).encode(), was=was)
+            done = apply_keys(texts.split_lines(text), wanted)
+            content.put_data(name, "".join(done.lines).encode(), was=was)
         told = {"diff": "".join(done.told)} if show_changes else {}
         return Verdict(result=True, comment=f"Changed {done.changed} lines", changes=told)
 
@@ -371,7 +373,7 @@ def patch(
     origin = {"template": template, "context": context, "defaults": defaults}
     text = mark_location(ctx, file, source, source_hash or "", source_hash_name, origin)
     if text is None:
-        with system_errors(), open(managing.content_path(ctx, file), "rb") as stream:
+        with system_errors(), open(managed.content_path(ctx, file), "rb") as stream:
             text = stream.read()
     return patching.Patch(
         name=name, text=text, options=checked, reject_file=str(reject_file or "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.highstate.resource import Declared, Verdict
-from saltlite.providers.file import owners
+from saltlite.providers.file import permissions
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.states._file.checks import explain_bad_name, failure, owner_of, primary_group
 from saltlite.states._file.links import HardLink, Symlink
@@ -37,7 +37,7 @@ def symlink(
     wrong = explain_bad_name(name, "symlink")
     if wrong:
         return wrong
-    name, own = os.path.expanduser(name), owners.user_name(os.geteuid())
+    name, own = os.path.expanduser(name), permissions.user_name(os.geteuid())
     user = owner_of(user, kwargs)
     keeps = (user is None, group is None) if inherit_user_and_group else (False, False)
     user = own if user is None else user
@@ -46,7 +46,10 @@ def symlink(
     wrong = _refuse_unknown(user, group)
     if wrong:
         return wrong
-    owner = (owners.user_name(owners.user_id(user)), owners.group_name(owners.group_id(group)))
+    owner = (
+        permissions.user_name(permissions.user_id(user)),
+        permissions.group_name(permissions.group_id(group)),
+    )
     return Symlink(
         name=name, target=target, owner=owner, force=force,
         backupname=str(backupname or ""), makedirs=makedirs,
@@ -56,9 +59,9 @@ def symlink(
 
 def _refuse_unknown(user: object, group: object) -> Verdict | None:
     missing = []
-    if user is not None and owners.user_id(user) == "":
+    if user is not None and permissions.user_id(user) == "":
         missing.append(f"User {user} does not exist")
-    if group is not None and owners.group_id(group) == "":
+    if group is not None and permissions.group_id(group) == "":
         missing.append(f"Group {group} does not exist")
     if not missing:
         return None

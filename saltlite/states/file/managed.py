@@ -10,9 +10,8 @@ from saltlite.core.data import traverse
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, OwnDeclared, Verdict
 from saltlite.providers.file import hashes, sources
-from saltlite.providers.file.labelled import NOT_SET
-from saltlite.providers.file.managing import File
-from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.providers.file.managed import File
+from saltlite.providers.file.permissions import NOT_SET, DesiredPermissions
 from saltlite.states._file import accumulators, copies, serial
 from saltlite.states._file import contents as content_of
 from saltlite.states._file.checks import explain_bad_name, failure, owner_of

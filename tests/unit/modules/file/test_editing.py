@@ -16,9 +16,9 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.host import Host
 from saltlite.modules.file import content, editing, searching
-from saltlite.providers.file import comments, replacing, texts
-from saltlite.providers.file.blocks import Block
-from saltlite.providers.file.blocks import replace_blocks as block_replaced
+from saltlite.providers.file import edits, texts
+from saltlite.providers.file.edits import Block
+from saltlite.providers.file.edits import replace_blocks as block_replaced
 from saltlite.providers.file.lines import Edit, edit_lines
 
 CASES = DATA / "file"
@@ -68,25 +68,25 @@ def test_lines_join_to_the_text(text):
 @given(lines, st.sampled_from(["a", "^a", "ab?$", "b", " "]), st.sampled_from(["#", "//", ";"]))
 def test_what_is_commented_out_comes_back(text, regex, char):
     before = texts.split_lines(text)
-    there = comments.comment_lines(before, regex, char)
+    there = edits.comment_lines(before, regex, char)
     if any(line.startswith(tuple(char)) for line in there.old):
         return
-    assert comments.uncomment_lines(there.new, regex, char).lines == there.old
+    assert edits.uncomment_lines(there.new, regex, char).lines == there.old
 
 
 @given(lines, st.sampled_from(["a", "a+", "^a", "=$"]))
 def test_what_no_longer_matches_is_not_replaced_again(text, pattern):
-    wanted = replacing.Replacement(pattern=pattern, repl="c")
-    once = replacing.replace_matches(text.encode(), wanted)
-    assert replacing.replace_matches(once, wanted) == once
+    wanted = edits.Replacement(pattern=pattern, repl="c")
+    once = edits.replace_matches(text.encode(), wanted)
+    assert edits.replace_matches(once, wanted) == once
 
 
 @given(lines, st.text("abc", min_size=1, max_size=5))
 def test_what_was_appended_is_found(text, content):
-    wanted = replacing.Replacement(pattern="zz", repl=content, append=True)
-    once = replacing.replace_matches(text.encode(), wanted)
+    wanted = edits.Replacement(pattern="zz", repl=content, append=True)
+    once = edits.replace_matches(text.encode(), wanted)
     assert f"{content}\n".encode() in once
-    assert replacing.replace_matches(once, wanted) == once
+    assert edits.replace_matches(once, wanted) == once
 
 
 @given(lines, lines, st.sampled_from(["append", "prepend"]))

@@ -9,7 +9,7 @@ from saltlite.context import MinionContext
 from saltlite.errors import UsageError
 from saltlite.host import Completed, Host
 from saltlite.modules.file import labels
-from saltlite.providers.file import attributes
+from saltlite.providers.file import permissions
 
 
 class Recorded(Host):
@@ -32,13 +32,13 @@ def make(host):
 
 def test_attributes_are_read_and_changed():
     shown = "----A---------e------- /x/a b\n--------------e------- /x/c\nlsattr: no /x/d\n"
-    assert attributes.parse(shown) == {"/x/a b": ["A", "e"], "/x/c": ["e"]}
-    assert attributes.differing(["A", "e"], "d") == ("d", "A")
-    assert attributes.differing(["e"], "") == ("", "")
+    assert permissions.parse_attributes(shown) == {"/x/a b": ["A", "e"], "/x/c": ["e"]}
+    assert permissions.compare_attributes(["A", "e"], "d") == ("d", "A")
+    assert permissions.compare_attributes(["e"], "") == ("", "")
     host = Recorded()
     assert labels.chattr(make(host), "/a", "/b", operator="add", attributes="ai", version=5)
     assert host.ran == [["chattr", "+ai", "-v", "5", "/a", "/b"]]
-    assert not attributes.change(Recorded(exit_code=1), ["/a"], "remove", "i")
+    assert not permissions.change_attributes(Recorded(exit_code=1), ["/a"], "remove", "i")
     with pytest.raises(UsageError, match=r"Need an operator"):
         labels.chattr(make(host), "/a", attributes="a")
     with pytest.raises(UsageError, match=r"Need attributes"):

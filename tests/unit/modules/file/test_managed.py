@@ -17,7 +17,6 @@ from saltlite.host import Completed, Host
 from saltlite.loader.registry import Registry
 from saltlite.modules.file import (
     backups,
-    content,
     editing,
     making,
     managed,
@@ -25,7 +24,8 @@ from saltlite.modules.file import (
     searching,
     sums,
 )
-from saltlite.providers.file import place
+from saltlite.modules.file import content as modules_content
+from saltlite.providers.file import content
 from saltlite.providers.file.backups import Backups
 
 ROOT = os.geteuid() == 0
@@ -401,7 +401,7 @@ def test_a_file_keeps_its_other_names(tmp_path):
     path, other = tmp_path / "a", tmp_path / "b"
     path.write_text("long content")
     os.link(path, other)
-    place.put_data(str(path), b"new")
+    content.put_data(str(path), b"new")
     assert other.read_bytes() == b"new"
 
 
@@ -417,8 +417,8 @@ def test_the_name_is_replaced_where_salt_does(ctx, tmp_path):
         ),
         (lambda name: editing.comment(ctx, name, "^old"), False),
         (lambda name: editing.replace(ctx, name, "old", "new"), True),
-        (lambda name: content.append(ctx, name, "new"), True),
-        (lambda name: content.prepend(ctx, name, "new"), True),
+        (lambda name: modules_content.append(ctx, name, "new"), True),
+        (lambda name: modules_content.prepend(ctx, name, "new"), True),
     ):
         other.write_text("old\n")
         path.unlink(missing_ok=True)
@@ -438,7 +438,7 @@ def test_what_fails_half_way_changes_nothing(tmp_path):
         raise ValueError("stop")
 
     with pytest.raises(ValueError, match=r"stop"):
-        place.put_data(str(path), broken())
+        content.put_data(str(path), broken())
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a"]
 
@@ -446,24 +446,24 @@ def test_what_fails_half_way_changes_nothing(tmp_path):
 def test_pipes_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "p")
     with pytest.raises(OSError, match=r"Invalid argument"):
-        next(place.pieces(str(tmp_path / "p")))
+        next(content.pieces(str(tmp_path / "p")))
     for endless in (str(tmp_path / "p"), "/dev/zero"):
         with pytest.raises(OSError, match=r"Invalid argument"):
             sums.get_hash(endless)
 
 
 def test_only_scratch_files_are_dropped(tmp_path, scratch):
-    kept = tmp_path / f"{place.SCRATCH_PREFIX}x"
+    kept = tmp_path / f"{content.SCRATCH_PREFIX}x"
     kept.write_text("")
-    place.drop_scratch(str(kept))
+    content.drop_scratch(str(kept))
     assert kept.exists()
-    with place.scratch(b"x") as path:
+    with content.scratch(b"x") as path:
         assert Path(path).parent == scratch
     assert not os.path.exists(path)
 
 
 class Recorded(Host):
-    """A host that keeps commands."""
+    """A host that keeps programs."""
 
     def __init__(self):
         self.ran = []
@@ -578,11 +578,11 @@ def test_labels_and_attributes_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "listxattr", lambda path: ["security.selinux"])
     before = path.stat().st_ino
     with path.open():
-        place.put_data(str(path), b"new")
+        content.put_data(str(path), b"new")
         assert path.stat().st_ino != before
     assert label == {"security.selinux": b"system_u:object_r:etc_t:s0"}
     monkeypatch.setattr(os, "listxattr", lambda path: ["system.posix_acl_access"])
     before = path.stat().st_ino
-    place.put_data(str(path), b"newer")
+    content.put_data(str(path), b"newer")
     assert path.stat().st_ino == before
     assert path.read_text() == "newer"

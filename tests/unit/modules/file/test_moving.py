@@ -41,7 +41,7 @@ def test_files_are_removed_but_never_what_a_link_points_to(tmp_path):
 
 
 def test_the_root_is_not_removed(monkeypatch):
-    monkeypatch.setattr(moving.place, "remove_tree", lambda path: pytest.fail(f"removes {path}"))
+    monkeypatch.setattr(moving.paths, "remove_tree", lambda path: pytest.fail(f"removes {path}"))
     with pytest.raises(FunctionError, match=r"Could not remove '/'"):
         moving.remove("/")
     with pytest.raises(FunctionError, match=r"Could not remove '/tmp/..'"):

@@ -10,7 +10,7 @@ import pytest
 
 from saltlite.errors import FunctionError
 from saltlite.modules.file import ownership
-from saltlite.providers.file import owners
+from saltlite.providers.file import permissions
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
 GROUP = grp.getgrgid(os.getegid()).gr_name
@@ -34,7 +34,7 @@ def test_names_and_ids():
     [("644", "0644"), (644, "0644"), ("0o644", "0644"), ("'0750'", "0750"), ("", "0000")],
 )
 def test_modes_are_written_as_salt_writes_them(given, shown):
-    assert owners.normalize_mode(given) == shown
+    assert permissions.normalize_mode(given) == shown
 
 
 def test_modes_are_set(tmp_path):

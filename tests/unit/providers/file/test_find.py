@@ -14,8 +14,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import CommandError
 from saltlite.host import Completed, Host
 from saltlite.modules.file import looking
-from saltlite.providers.file import criteria
-from saltlite.providers.file.criteria import CriterionError, FoundFile
+from saltlite.providers.file import find
+from saltlite.providers.file.find import CriterionError, FoundFile
 
 OLD_S = 1_000_000_000
 
@@ -162,26 +162,26 @@ def test_globs_in_the_path(tree, ctx):
     ],
 )
 def test_intervals(text, sign, seconds):
-    assert criteria.interval_s(text) == (sign, seconds)
+    assert find.interval_s(text) == (sign, seconds)
 
 
 @pytest.mark.parametrize("text", ["", "d", "1y", "1h1d", "1d-2d", "x"])
 def test_what_is_no_interval(text):
     with pytest.raises(CriterionError):
-        criteria.interval_s(text)
+        find.interval_s(text)
 
 
 @given(st.integers(0, 10**9), st.sampled_from("bkmg"))
 def test_a_size_is_at_least_and_at_most_itself(number, unit):
     size = number * 1024 ** "bkmg".index(unit)
     for sign in ("", "+", "-"):
-        assert criteria.by_size(f"{sign}{number}{unit}")(entry(size=size))
-    assert not criteria.by_size(f"+{number}{unit}")(entry(size=size - 1))
-    assert not criteria.by_size(f"-{number}{unit}")(entry(size=size + 1))
+        assert find.by_size(f"{sign}{number}{unit}")(entry(size=size))
+    assert not find.by_size(f"+{number}{unit}")(entry(size=size - 1))
+    assert not find.by_size(f"-{number}{unit}")(entry(size=size + 1))
 
 
 def test_ages_count_from_now():
     now = time.time()
-    assert criteria.by_age("+1h", now)(entry(mtime=now - 3601))
-    assert not criteria.by_age("+1h", now)(entry(mtime=now - 3599))
-    assert criteria.by_age("-1h", now)(entry(mtime=now - 3599))
+    assert find.by_age("+1h", now)(entry(mtime=now - 3601))
+    assert not find.by_age("+1h", now)(entry(mtime=now - 3599))
+    assert find.by_age("-1h", now)(entry(mtime=now - 3599))

@@ -1,4 +1,4 @@
-"""Copies of files and directories, and names that they are moved to."""
+"""Files and directories as wholes: make, copy, move, remove; and paths as callers give them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,57 @@ import errno
 import os
 import stat
 
-from saltlite.errors import UntrustedPath
+from saltlite.errors import UntrustedPath, UsageError
 from saltlite.openat import reach
-from saltlite.providers.file import place
+from saltlite.providers.file import content
+from saltlite.providers.file.content import uid_of
+
+
+def home(path: str) -> str:
+    """A path with ``~`` resolved."""
+    return os.path.expanduser(path)
+
+
+def absolute(path: str, complaint: str = "File path must be absolute.") -> str:
+    """The same, of a path that has to begin at the root; ``{}`` in the complaint is the path."""
+    path = home(path)
+    if not os.path.isabs(path):
+        raise UsageError(complaint.format(path))
+    return path
+
+
+def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, -1)) -> None:
+    """Make a directory and those above it; each that is made has this mode and owner.
+
+    Raises:
+        OSError: it cannot be made, or is there already.
+    """
+    parent = os.path.dirname(path.rstrip("/"))
+    if parent and not os.path.exists(parent):
+        make_dirs(parent, mode, owner)
+    if os.path.basename(path.rstrip("/")) == "." and os.path.isdir(path):
+        return
+    with reach(path, user=uid_of(owner)) as spot:
+        os.mkdir(spot.name, 0o777 if mode is None else mode & 0o700, dir_fd=spot.fd)
+        if mode is None and owner == (-1, -1):
+            return
+        with spot.hold() as held:
+            if not stat.S_ISDIR(held.status().st_mode):
+                raise UntrustedPath(path, "it was replaced meanwhile")
+            if owner != (-1, -1):
+                held.chown(*owner)
+            if mode is not None:
+                held.chmod(mode)
+
+
+def remove_tree(path: str) -> None:
+    """Remove what is at a path, a directory and all below it; links are removed, not followed.
+
+    Raises:
+        OSError: something could not be removed.
+    """
+    with reach(path) as spot:
+        spot.remove()
 
 
 def copy_file(src: str, dst: str) -> None:
@@ -21,7 +69,7 @@ def copy_file(src: str, dst: str) -> None:
         dst = os.path.join(dst, os.path.basename(src))
     if os.path.exists(dst) and os.path.samefile(src, dst):
         raise OSError(f"{src!r} and {dst!r} are the same file")
-    place.copy(src, dst, follow=True)
+    content.copy(src, dst, follow=True)
 
 
 def copy_tree(src: str, dst: str, *, keep_links: bool = False) -> None:
@@ -93,7 +141,7 @@ def _copy_away(src: str, dst: str) -> None:
         copy_tree(src, dst, keep_links=True)
     else:
         copy_file(src, dst)
-    place.remove_tree(src)
+    remove_tree(src)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -16,7 +16,7 @@ import errno
 import functools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from saltlite.core.dataclasses import dataclass
@@ -178,8 +178,6 @@ def _create_at(
     owner: tuple[int, int] | None,
     label: bytes | None = None,
 ) -> None:
-    from saltlite.providers.file.owners import default_mode
-
     _sweep_unfinished(spot)
     try:
         write_at(
@@ -272,40 +270,6 @@ def copy(source: str, target: str, *, follow: bool = False, user: int | None = N
         os.utime(made.name, ns=times, dir_fd=made.fd, follow_symlinks=False)
 
 
-def make_dirs(path: str, mode: int | None = None, owner: tuple[int, int] = (-1, -1)) -> None:
-    """Make a directory and those above it; each that is made has this mode and owner.
-
-    Raises:
-        OSError: it cannot be made, or is there already.
-    """
-    parent = os.path.dirname(path.rstrip("/"))
-    if parent and not os.path.exists(parent):
-        make_dirs(parent, mode, owner)
-    if os.path.basename(path.rstrip("/")) == "." and os.path.isdir(path):
-        return
-    with reach(path, user=uid_of(owner)) as spot:
-        os.mkdir(spot.name, 0o777 if mode is None else mode & 0o700, dir_fd=spot.fd)
-        if mode is None and owner == (-1, -1):
-            return
-        with spot.hold() as held:
-            if not stat.S_ISDIR(held.status().st_mode):
-                raise UntrustedPath(path, "it was replaced meanwhile")
-            if owner != (-1, -1):
-                held.chown(*owner)
-            if mode is not None:
-                held.chmod(mode)
-
-
-def remove_tree(path: str) -> None:
-    """Remove what is at a path, a directory and all below it; links are removed, not followed.
-
-    Raises:
-        OSError: something could not be removed.
-    """
-    with reach(path) as spot:
-        spot.remove()
-
-
 @contextlib.contextmanager
 def scratch(data: bytes) -> Iterator[str]:
     """The path of a private file with this content, gone afterwards."""
@@ -357,3 +321,47 @@ def keep_copy(path: str, ending: object, link: str | None = None) -> None:
             with contextlib.suppress(FileNotFoundError):
                 beside.unlink()
             os.symlink(f"{target}{ending}", beside.name, dir_fd=beside.fd)
+
+
+def default_mode() -> int:
+    """The mode of a new file that nobody gave a mode."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+def encode_lines(lines: Iterable[str]) -> bytes:
+    """Each line with its end, as bytes."""
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def append_lines(path: str, lines: Sequence[str]) -> None:
+    """Add lines at the end of a file; a last line without an end is ended first.
+
+    Raises:
+        OSError: it is not there, or cannot be written.
+    """
+    data = encode_lines(lines)
+    with open_in_place(path, os.O_RDWR) as fd, open(fd, "rb+", closefd=False) as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n" and lines:
+                data = b"\n" + data
+        file.write(data)
+
+
+def prepend_lines(path: str, lines: Sequence[str]) -> None:
+    """Put lines before those of a file; a file that is not there is made.
+
+    Raises:
+        OSError: it cannot be written.
+        UnicodeDecodeError: it is of another encoding, and is left alone.
+    """
+    new = encode_lines(lines)
+    try:
+        old = load(path)
+    except FileNotFoundError:
+        put_data(path, new)
+        return
+    old.data.decode()
+    put_data(path, new + old.data, was=old.status)

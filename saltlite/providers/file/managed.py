@@ -10,7 +10,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
-from saltlite.providers.file import compared, hashes, owners, permissions, place, sources
+from saltlite.providers.file import content, hashes, paths, permissions, sources, texts
 from saltlite.providers.file.backups import Backups
 from saltlite.providers.file.permissions import DesiredPermissions
 
@@ -61,12 +61,12 @@ class File:
 
     def user_id(self) -> int | None:
         """The id of the user whose file it shall be; ``None`` if none is declared."""
-        return place.uid_of(self.wanted.owner())
+        return content.uid_of(self.wanted.owner())
 
     def refuse_misleading(self) -> None:
         """Raise UntrustedPath if the path has a link that is not to be followed."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            owners.reach_as(self.name, follow=self.follow, user=self.wanted.user).close()
+            permissions.reach_as(self.name, follow=self.follow, user=self.wanted.user).close()
 
     def hash_type(self, ctx: MinionContext) -> str:
         """The hash that the source is known by."""
@@ -100,7 +100,7 @@ def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[s
         ret["comment"], ret["result"] = str(stop), False
         return ret
     finally:
-        place.drop_scratch(file.sfn)
+        content.drop_scratch(file.sfn)
 
 
 def _manage_existing(
@@ -111,10 +111,10 @@ def _manage_existing(
         if not _is_same(target, file.sfn):
             _verify_hash(file, ctx)
             _show_difference(ctx, file, target, file.sfn, ret)
-            _replace_content(ctx, file, target, lambda: place.pieces(file.sfn))
+            _replace_content(ctx, file, target, lambda: content.pieces(file.sfn))
     if file.contents is not None:
         data = file.data()
-        with place.scratch(data) as scratch:
+        with content.scratch(data) as scratch:
             if not _is_same(target, scratch):
                 _show_difference(ctx, file, target, scratch, ret)
                 _replace_content(ctx, file, target, lambda: data)
@@ -199,7 +199,7 @@ def _show_difference(
         ret["changes"]["diff"] = "New file"
         return
     try:
-        ret["changes"]["diff"] = compared.difference(
+        ret["changes"]["diff"] = texts.compare_files(
             old,
             new,
             names=False,
@@ -222,9 +222,9 @@ def _replace_content(ctx: MinionContext, file: File, target: str, data: Any) -> 
     if keeps and os.path.isfile(target):
         Backups(ctx.config.paths.cachedir).keep(file.name, name=target, user=file.user_id())
     if not file.follow and os.path.islink(target):
-        place.create(target, data())
+        content.create(target, data())
         return
-    place.put_data(file.name, data(), keep_names=False, user=file.user_id())
+    content.put_data(file.name, data(), keep_names=False, user=file.user_id())
 
 
 def _backup_mode(ctx: MinionContext, file: File) -> bool:
@@ -246,11 +246,11 @@ def source_mode(ctx: MinionContext, source: str, saltenv: str) -> str | None:
     """The mode of a source on the file server or this machine; ``None`` for any other."""
     if sources.is_local(source):
         path = sources.local_path(source)
-        return owners.mode_text(os.stat(path).st_mode) if os.path.exists(path) else None
+        return permissions.mode_text(os.stat(path).st_mode) if os.path.exists(path) else None
     if sources.scheme_of(source) != "salt":
         return None
     found = sources.client(ctx).stat(source, saltenv)
-    return owners.mode_text(int(found[0])) if found else None
+    return permissions.mode_text(int(found[0])) if found else None
 
 
 def _manage_new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
@@ -260,7 +260,7 @@ def _manage_new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]
     _make_parents(file, target)
     wanted = _with_source_mode(ctx, file)
     if file.source:
-        _create_file(file, place.pieces(file.sfn), wanted)
+        _create_file(file, content.pieces(file.sfn), wanted)
         ret["changes"]["diff"] = "New file"
     elif file.contents is not None:
         _create_file(file, file.data(), wanted)
@@ -287,9 +287,9 @@ def _make_parents(file: File, target: str) -> None:
     if os.path.lexists(folder):
         raise FunctionError("Not a directory")
     mode = file.dir_mode if file.dir_mode is not None else _dir_mode(file.wanted.mode)
-    number = None if mode is None else owners.mode_number(mode)
+    number = None if mode is None else permissions.mode_number(mode)
     try:
-        place.make_dirs(folder, number, file.wanted.owner())
+        paths.make_dirs(folder, number, file.wanted.owner())
     except OSError as error:
         raise FunctionError(error.strerror or str(error)) from error
 
@@ -298,21 +298,21 @@ def _dir_mode(mode: object) -> str | None:
     """The mode of directories around a file: who may read or write it may enter them."""
     if mode is None:
         return None
-    digits = owners.normalize_mode(mode)[-3:]
+    digits = permissions.normalize_mode(mode)[-3:]
     return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
 def _create_file(file: File, data: bytes | Iterable[bytes], wanted: DesiredPermissions) -> None:
     """With owner and mode right from the first moment."""
-    mode = owners.default_mode()
+    mode = content.default_mode()
     if wanted.mode is not None:
         try:
-            mode = owners.mode_number(wanted.mode)
+            mode = permissions.mode_number(wanted.mode)
         except FunctionError:
             mode = int(NEW_FILE_MODE, 8)
     owner = wanted.owner()
     owner_or_none = None if owner == (-1, -1) else owner
-    place.create(file.name, data, mode, owner_or_none, follow=file.follow)
+    content.create(file.name, data, mode, owner_or_none, follow=file.follow)
 
 
 def _note_new(ret: dict[str, Any], file: File, wanted: DesiredPermissions) -> None:
@@ -324,7 +324,7 @@ def _note_new(ret: dict[str, Any], file: File, wanted: DesiredPermissions) -> No
     ):
         if value not in (None, "") and number != own:
             ret["changes"][part] = value
-    mode = owners.mode_text(now.st_mode)
+    mode = permissions.mode_text(now.st_mode)
     if (file.source or wanted.mode is not None) and mode != NEW_FILE_MODE:
         ret["changes"]["mode"] = mode
 
@@ -332,7 +332,7 @@ def _note_new(ret: dict[str, Any], file: File, wanted: DesiredPermissions) -> No
 def check_meta(ctx: MinionContext, file: File) -> dict[str, Any]:
     """What of a file is not as declared: ``newfile``, ``diff``, ``sum``, owner, mode, ``attrs``."""
     try:
-        found = owners.status(file.name, follow=file.follow)
+        found = permissions.status(file.name, follow=file.follow)
     except FunctionError:
         return {"newfile": file.name}
     if _makes_way(file, file.name):
@@ -355,15 +355,15 @@ def _check_source(ctx: MinionContext, file: File, changes: dict[str, Any]) -> No
     if not file.sfn:
         changes["sum"] = "Checksum differs"
         return
-    changes["diff"] = compared.difference(
+    changes["diff"] = texts.compare_files(
         file.name, file.sfn, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
     )
 
 
 def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> None:
-    with place.scratch(file.data()) as scratch:
+    with content.scratch(file.data()) as scratch:
         try:
-            found = compared.difference(
+            found = texts.compare_files(
                 file.name, scratch, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
             )
         except FunctionError as error:
@@ -374,26 +374,26 @@ def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> 
 
 def _other_owners(wanted: DesiredPermissions, found: os.stat_result) -> dict[str, Any]:
     parts = (
-        ("user", wanted.user, found.st_uid, owners.user_name(found.st_uid, wanted.user)),
-        ("group", wanted.group, found.st_gid, owners.group_name(found.st_gid, wanted.group)),
+        ("user", wanted.user, found.st_uid, permissions.user_name(found.st_uid, wanted.user)),
+        ("group", wanted.group, found.st_gid, permissions.group_name(found.st_gid, wanted.group)),
     )
     changes: dict[str, Any] = {
         part: value for part, value, number, name in parts if value not in (None, number, name)
     }
     if wanted.mode is not None:
-        mode = owners.normalize_mode(wanted.mode)
-        if mode != owners.mode_text(found.st_mode):
+        mode = permissions.normalize_mode(wanted.mode)
+        if mode != permissions.mode_text(found.st_mode):
             changes["mode"] = mode
     return changes
 
 
 def _other_attrs(ctx: MinionContext, file: File) -> dict[str, Any]:
-    from saltlite.providers.file import attributes
+    from saltlite.providers.file import permissions
 
     if file.wanted.attrs is None:
         return {}
-    now = (attributes.read(ctx.host, file.name) or {}).get(file.name)
-    if now is None or not any(attributes.differing(now, file.wanted.attrs)):
+    now = (permissions.read_attributes(ctx.host, file.name) or {}).get(file.name)
+    if now is None or not any(permissions.compare_attributes(now, file.wanted.attrs)):
         return {}
     return {"attrs": file.wanted.attrs}
 
