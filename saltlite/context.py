@@ -54,7 +54,7 @@ class Functions(Protocol):
     def source(self, module: str) -> ModuleFunctions:
         """A module: its file and documentation; raises FunctionUnavailable."""
 
-    def find_replacement(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+    def find_replacement(self, function: Callable[..., Any] | str) -> Callable[..., Any] | None:
         """What users have in the place of one of our functions, without a context to fill in.
 
         ``None`` if ours is the one to call; raises FunctionUnavailable.
@@ -104,7 +104,7 @@ class NoFunctions:
         """Raise FunctionUnavailable."""
         raise FunctionUnavailable(module)
 
-    def find_replacement(self, function: Callable[..., Any]) -> None:
+    def find_replacement(self, function: Callable[..., Any] | str) -> None:
         """Nobody takes the place of ours."""
 
     def reload(self) -> None:

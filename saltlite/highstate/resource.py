@@ -26,13 +26,15 @@ class Step:
 
     ``would`` is the sentence of a test run, ``did`` the one afterwards. ``changes`` is what is
     expected to change, in the form of the state's ``changes``. ``run`` does it, and raises a
-    SaltliteError if it cannot.
+    SaltliteError if it cannot; what it gives back is the ``output`` of the step that was done, for
+    a type whose changes nobody can read from the machine afterwards.
     """
 
     would: str
     run: Callable[[MinionContext], object]
     did: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    output: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,10 @@ class Resource(ABC, Generic[Now]):
         A Verdict says that it cannot be done at all.
         """
 
+    def plan_rest(self, after: Now, steps: Sequence[Step]) -> Sequence[Step] | Verdict:
+        """What is still to be done after these steps: whatever :meth:`plan` still finds."""
+        return self.plan(after)
+
     @abstractmethod
     def comment_unchanged(self, now: Now) -> str:
         """The comment if there is nothing to do."""
@@ -96,6 +102,10 @@ class Resource(ABC, Generic[Now]):
 
     def more(self) -> Mapping[str, Any]:
         """Further keys of the return, as in a Verdict."""
+        return {}
+
+    def more_of_failed(self, error: SaltliteError) -> Mapping[str, Any]:
+        """Further keys of the return after a step that failed."""
         return {}
 
     def changes(self, before: Now, after: Now, steps: Sequence[Step]) -> dict[str, Any]:
@@ -188,16 +198,17 @@ def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) ->
     done: list[Step] = []
     for step in steps:
         try:
-            step.run(ctx)
+            output = step.run(ctx)
         except SaltliteError as error:
             after = resource.read(ctx)
             # The step that failed may have done half of its work, so the machine is asked.
             changes = resource.changes_of_failed(before, after, done)
-            return Verdict(result=False, comment=str(error), changes=changes)
-        done.append(step)
+            more = resource.more_of_failed(error)
+            return Verdict(result=False, comment=str(error), changes=changes, more=more)
+        done.append(step if output is None else replace(step, output=output))
     after = resource.read(ctx)
     # What is told is what is there now, not what the steps were meant to do.
-    left = resource.plan(after)
+    left = resource.plan_rest(after, done)
     changes = resource.changes(before, after, done)
     if isinstance(left, Verdict):
         return Verdict(result=False, comment=left.comment, changes=changes)

@@ -85,18 +85,24 @@ class Registry:
         """Call ``module.function``; raises FunctionUnavailable."""
         return self.resolve(name).call(*args, **kwargs)
 
-    def find_replacement(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+    def find_replacement(self, function: Callable[..., Any] | str) -> Callable[..., Any] | None:
         """What users have in the place of one of our public functions; ``None`` if nothing.
+
+        Of a function that a provider does the work of, the name (``file.line``) will do.
 
         Raises:
             FunctionUnavailable: a user's file stands in the place of ours, without the function.
         """
         if self._user_modules() is None:
             return None
-        module = function.__module__.split(".")[2]  # saltlite.modules.<module>[.<part>]
-        found = self.resolve(f"{module}.{public_name(function.__name__)}").call
-        ours = found.func if isinstance(found, partial) else found
-        return None if ours is function else found
+        name = function
+        if not isinstance(name, str):
+            module = name.__module__.split(".")[2]  # saltlite.modules.<module>[.<part>]
+            name = f"{module}.{public_name(name.__name__)}"
+        found = self.resolve(name).call
+        inner = found.func if isinstance(found, partial) else found
+        is_ours = (getattr(inner, "__module__", None) or "").startswith("saltlite.modules.")
+        return None if is_ours else found
 
     def modules(self) -> list[str]:
         """Salt's names of all modules, sorted. Loads all that users wrote."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import replace
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Declared, Verdict
 from saltlite.providers.file import hashes, sources
+from saltlite.providers.file.sources import Source
 from saltlite.states._archive.extracted import Extracted, Owner
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive, format_of
-from saltlite.states._file.checks import failure, system_errors
+from saltlite.states.file.checks import failure, system_errors
 
 KEEP_TWICE = (
     "Both 'keep_source' and 'keep' were used. Since these both do the same thing, 'keep' was"
@@ -71,13 +73,14 @@ def extracted(
         return failure("Value for 'if_missing' is not an absolute path")
     if if_missing and os.path.exists(str(if_missing)):
         return Verdict(result=True, comment=f"Path {if_missing} exists")
-    source, source_hash = sources.choose_source(ctx, source, source_hash, saltenv)
-    source = _show_source(str(source or ""))
+    chosen = sources.choose_source(ctx, read_fields(Source, locals()))
+    source = _show_source(str(chosen.source or ""))
+    chosen = replace(chosen, source=source)
     kind = format_of(source, archive_format)
     _check_format(kind, password, options, use_cmd_unzip)
-    wanted: Mapping[str, str] = {}
-    if source_hash and not skip_verify:
-        wanted = sources.source_sum(ctx, "", source, source_hash, source_hash_name, saltenv)
+    if chosen.source_hash and not skip_verify:
+        chosen = replace(chosen, known=sources.find_sum(ctx, chosen))
+    wanted = chosen.known
     note = None
     if wanted and (source_hash_update or skip_files_list_verify):
         note = Note.of(ctx, name, source, wanted)
@@ -89,9 +92,7 @@ def extracted(
         )
     archive = Archive(
         kind=kind, source=source, options=None if options is None else str(options),
-        path=_cache_source(
-            ctx, source, wanted, saltenv, skip_verify=skip_verify, use_etag=use_etag
-        ),
+        path=_cache_source(ctx, chosen),
         password=None if password is None else str(password), modes=extract_perms,
         by_program=bool(use_cmd_unzip or options), trim=trim_output or False,
     )  # fmt: skip
@@ -105,7 +106,7 @@ def extracted(
         )
     told = {
         KEEP_TWICE: "keep" in kwargs and "keep_source" in kwargs,
-        NO_HASH: source_hash_update and not source_hash,
+        NO_HASH: source_hash_update and not chosen.source_hash,
         ON_THE_COMMAND_LINE: password is not None and use_cmd_unzip,
     }
     return Extracted(
@@ -155,36 +156,26 @@ def _check_format(kind: str, password: object, options: object, use_cmd_unzip: o
         )
 
 
-def _cache_source(
-    ctx: MinionContext,
-    source: str,
-    wanted: Mapping[str, str],
-    saltenv: str,
-    *,
-    skip_verify: bool,
-    use_etag: bool,
-) -> str:
+def _cache_source(ctx: MinionContext, source: Source) -> str:
     """The path of the archive here, with the hash that it shall have."""
-    if sources.is_of_web(source) and not (wanted or skip_verify or use_etag):
-        raise FunctionError(
-            f"Unable to verify upstream hash of source file {source}, please set source_hash or"
-            " set skip_verify or use_etag to True"
-        )
-    path = source
-    if not sources.is_local(source):
+    url, wanted = source.url, source.known
+    if sources.is_of_web(url) and not (wanted or source.skip_verify or source.use_etag):
+        raise sources.unverified(url)
+    path = url
+    if not sources.is_local(url):
         try:
             path = sources.client(ctx).cache_file(
-                source, saltenv, source_hash=wanted.get("hsum"), use_etag=use_etag
+                url, source.saltenv, source_hash=wanted.get("hsum"), use_etag=source.use_etag
             )
         except SaltliteError as error:
-            raise FunctionError(f"Failed to cache {source}: {error}") from error
+            raise FunctionError(f"Failed to cache {url}: {error}") from error
     if not path or not os.path.isfile(path):
-        raise FunctionError(f"Failed to cache {source}, check minion log for more information")
+        raise FunctionError(f"Failed to cache {url}, check minion log for more information")
     if wanted:
         with system_errors():
             actual = hashes.file_hash(path, wanted["hash_type"])
         if actual != wanted["hsum"]:
-            raise FunctionError(_say_mismatch(source, path, actual, wanted["hsum"]))
+            raise FunctionError(_say_mismatch(url, path, actual, wanted["hsum"]))
     return path
 
 

@@ -15,6 +15,7 @@ from saltlite.providers.accounts import files
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import CrontabJob, Table
 from saltlite.providers.file import hashes, sources
+from saltlite.providers.file.sources import Source
 from saltlite.states._fact import Fact
 
 
@@ -155,16 +156,13 @@ def _fetch_source(
     Raises:
         SaltliteError: it cannot be fetched, or has another hash.
     """
-    path = ""
-    if sources.is_of_web(name):
-        path, _, complaint = sources.fetch_managed(
-            ctx, name, name, source_hash, source_hash_name, saltenv
-        )
-        if complaint:
-            raise FunctionError(complaint)
+    source = Source(
+        source=name, source_hash=source_hash, source_hash_name=source_hash_name, saltenv=saltenv
+    )
+    path = sources.locate_content(ctx, name, source).path if sources.is_of_web(name) else ""
     path = path or str(ctx.functions.call("cp.cache_file", name, saltenv) or "")
     if path and source_hash and sources.scheme_of(name) != "salt":
-        wanted = sources.source_sum(ctx, name, name, source_hash, source_hash_name, saltenv)
+        wanted = sources.find_sum(ctx, source, name)
         if hashes.file_hash(path, wanted["hash_type"]) != wanted["hsum"]:
             raise FunctionError(f"{name} does not have the declared hash {wanted['hsum']}")
     return path

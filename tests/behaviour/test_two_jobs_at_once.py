@@ -27,7 +27,7 @@ from saltlite.providers.file import content
 from saltlite.providers.network import ifupdown
 from saltlite.providers.pkg import apt_repos
 from saltlite.providers.place import locales
-from saltlite.states.file import editing as state_editing
+from saltlite.states.file import edits as state_edits
 
 CRONTAB = """#!/bin/sh
 case "$1" in -u) shift 2;; esac
@@ -260,7 +260,7 @@ def test_a_state_sees_what_another_job_added_meanwhile(
     declared = {"name": str(path), **others_given}
 
     def declare(function: str, declared: dict[str, Any]) -> Action:
-        made = getattr(state_editing, function.partition(".")[2])(ctx, **declared)
+        made = getattr(state_edits, function.partition(".")[2])(ctx, **declared)
         assert isinstance(made, Action)
         return made
 

@@ -96,6 +96,30 @@ def set_fstab(name, device, fstype, opts, dump, pass_num, config, **kwargs):
     return "new"
 """
 
+FILE = """
+def replace(path, pattern, repl, **kwargs):
+    note("replace", *sorted(kwargs), kwargs["dry_run"])
+    return "-" + pattern + "+" + repl
+
+
+def line(path, content, match, mode, location, before, after, show_changes, backup, quiet, indent):
+    note("line", content, mode, location, indent)
+    return "+" + content
+
+
+def blockreplace(
+    path, marker_start, marker_end, content, append_if_not_found, prepend_if_not_found, backup,
+    dry_run, show_changes, append_newline, insert_before_match, insert_after_match,
+):
+    note("blockreplace", marker_start, marker_end, content, dry_run, append_newline)
+    return "+" + content
+
+
+def mknod(name, ntype, major, minor, user, group, mode):
+    note("mknod", ntype, major, minor, user, group, mode)
+    open(name, "w").close()
+"""
+
 SERVICE = """
 def available(name):
     return True
@@ -163,6 +187,47 @@ def test_mount(apply: Apply, tmp_path: Path) -> None:
         f"set_fstab {place} /dev/nosuch ext4 defaults 0 0 {table}",
     ]
     assert not table.exists()
+
+
+REPLACED = (
+    "append_if_not_found backslash_literal backup bufsize count dry_run encoding flags"
+    " ignore_if_missing not_found_content prepend_if_not_found show_changes"
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "notes", "diff"),
+    [
+        (
+            "replace", {"pattern": "a", "repl": "b"},
+            [f"replace {REPLACED} True", f"replace {REPLACED} False"], "-a+b",
+        ),
+        (
+            "line", {"content": "b", "mode": "insert", "location": "end"},
+            ["line b insert end True"], "+b",
+        ),
+        (
+            "blockreplace", {"marker_start": "<", "marker_end": ">", "content": "b"},
+            ["blockreplace < > b True None", "blockreplace < > b False None"], "+b",
+        ),
+    ],
+)  # fmt: skip
+def test_file(
+    apply: Apply, tmp_path: Path, function: str, given: Any, notes: list[str], diff: str
+) -> None:
+    path = tmp_path / "edited"
+    path.write_text("a\n")
+    answer, noted = apply(f"file.{function}", {"file": FILE}, name=str(path), **given)
+    assert noted == notes
+    assert (answer["result"], answer["changes"]) == (True, {"diff": diff}), answer
+    assert path.read_text() == "a\n"
+
+
+def test_file_nodes(apply: Apply, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    _, noted = apply("file.mknod", {"file": FILE}, name=str(path), ntype="p", mode="0600")
+    assert noted == ["mknod p 0 0 None None 0600"]
+    assert path.is_file()
 
 
 def test_service(apply: Apply) -> None:

@@ -271,7 +271,7 @@ USERS_IMPORTS = "saltlite/compat/salt/"
         # parsed texts are copied by it, and never leave the process
         # saltbus.py reads maps one after another from a stream that says nothing of their length
         # packed.py cuts a frame into pieces without building what is in it
-        # serial.py writes it as a format of file.serialize
+        # serialized.py writes it as a format of file.serialize
         (
             "msgpack",
             (
@@ -279,7 +279,7 @@ USERS_IMPORTS = "saltlite/compat/salt/"
                 "saltlite/templates/parsed.py",
                 "saltlite/api/saltbus.py",
                 "saltlite/api/packed.py",
-                "saltlite/states/_file/serial.py",
+                "saltlite/states/file/serialized.py",
                 USERS_IMPORTS,
             ),
         ),

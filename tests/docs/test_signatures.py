@@ -52,7 +52,6 @@ ALSO_TAKEN: dict[str, set[str]] = {
     "state file.managed": {"saltenv"},
     "state file.prepend": {"saltenv"},
     "state file.recurse": {"saltenv"},
-    "state file.serialize": {"saltenv"},
     "state file.symlink": {"follow_symlinks"},
     "state iptables.flush": {"chain"},
     "state iptables.set_policy": {"chain", "policy", "save"},

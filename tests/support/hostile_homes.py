@@ -275,14 +275,14 @@ def recursion_into_a_swapped_directory(home: Home) -> None:
 
 @case
 def a_swapped_directory_is_not_cleaned(home: Home) -> None:
-    from saltlite.modules.file import moving
+    from saltlite.providers.file import paths
 
     home.folder("d")
     home.folder("d/below")
     home.file("d/below/deep")
     home.file("d/below/kept")
     swap = home.swap("d/below", home.outside / "below")
-    with home.before_call(moving, "remove", swap, lambda args, keywords: "deep" in args[0]):
+    with home.before_call(paths, "remove", swap, lambda args, keywords: "deep" in args[0]):
         home.apply(
             "file.directory", home.path / "d", clean=True,
             exclude_pat=["below", "below/kept"],

@@ -87,6 +87,10 @@ class Module:
         return found
 
     @cached_property
+    def reflects(self) -> bool:
+        return _reflects(self.tree)
+
+    @cached_property
     def imported(self) -> frozenset[str]:
         return frozenset(
             f"{found[1]}.{found[2]}" if found[0] == "from" else found[1]
@@ -340,7 +344,7 @@ class Program:
             )
             if not knows:
                 continue
-            if name in each.attributes or _reflects(each.tree):
+            if name in each.attributes or each.reflects:
                 return True
         return False
 
@@ -406,6 +410,9 @@ class Program:
         callee = self.callee(module, call.func)
         if callee is None or callee.is_class:
             return True
+        if callee.name == "read_fields":  # makes a value of arguments
+            made = self.callee(module, call.args[0])
+            return made is None or (key in self.fields(made) and self._field_read(made, key))
         arguments = callee.node.args
         named = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
         if callee.owner and not _is_static(callee.node):

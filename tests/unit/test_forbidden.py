@@ -77,7 +77,7 @@ WALL_CLOCK = {
     "highstate/control.py": "age of what was said to a run, by its mtime",
     "grains/cached.py": "age of a file, by its mtime",
     "providers/file/find.py": "ages of files, by their mtime",
-    "modules/file/content.py": "times of files, for touch",
+    "providers/file/paths.py": "times of files, for touch",
     "modules/file/moving.py": "ages of directories, by their mtime",
     "modules/shadow.py": "the day a password was changed, kept on disk",
     "modules/test.py": "Salt's test.* functions report it",
@@ -98,7 +98,7 @@ WALL_CLOCK = {
     "fileserver/roots.py": "ages of directories, by their mtime",
     "fileserver/gitrepo.py": "age of the last fetch, by the mtime of its record",
     "fileserver/server.py": "ages of files, by their mtime",
-    "states/_file/cleaning.py": "ages of files and directories, by their times",
+    "states/file/cleaning.py": "ages of files and directories, by their times",
 }
 WRITERS = {
     "disk.py": "the one place that writes files that matter",

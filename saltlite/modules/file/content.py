@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, UsageError
-from saltlite.openat import reach
 from saltlite.providers import textfile
-from saltlite.providers.file import content
+from saltlite.providers.file import content, paths
 from saltlite.providers.file.paths import home
 
 
@@ -76,18 +73,7 @@ def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
         salt '*' file.touch /var/log/emptyfile
     """
     name = home(name)
-    now = time.time()
-    try:
-        times = (now if atime is None else int(atime), now if mtime is None else int(mtime))
-    except (TypeError, ValueError):
-        raise UsageError("atime and mtime must be integers") from None
-    try:
-        with reach(name, follow=True) as spot:
-            if spot.lstat() is None:
-                os.close(spot.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-            os.utime(spot.name, times, dir_fd=spot.fd, follow_symlinks=False)
-    except OSError as error:
-        raise FunctionError(error.strerror or str(error)) from error
+    paths.touch(name, atime, mtime)
     return os.path.exists(name)
 
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
-from saltlite.openat import reach
-from saltlite.providers.file import content, paths, permissions
+from saltlite.providers.file import paths
 from saltlite.providers.file.paths import absolute, home
 from saltlite.providers.file.permissions import DesiredPermissions
 
-INTERNAL = ("place_link",)
-"""Functions for states; nobody calls them by name."""
 
-
-def _owner_and_mode(
-    user: object, group: object, mode: object
-) -> tuple[int | None, tuple[int, int]]:
-    number = None if mode is None else permissions.mode_number(mode)
-    return number, DesiredPermissions(user=user, group=group).owner()
+def _join_wanted(user: object, group: object, mode: object) -> DesiredPermissions:
+    return DesiredPermissions(user=user, group=group, mode=mode)
 
 
 def mkdir(dir_path: str, user: object = None, group: object = None, mode: object = None) -> bool:
@@ -33,7 +25,7 @@ def mkdir(dir_path: str, user: object = None, group: object = None, mode: object
     """
     path = os.path.normpath(home(dir_path))
     if not os.path.isdir(path):
-        paths.make_dirs(path, *_owner_and_mode(user, group, mode))
+        paths.make_folder(path, _join_wanted(user, group, mode))
     return True
 
 
@@ -56,7 +48,7 @@ def makedirs(
             "Recursive creation for path '' would result in an infinite loop. Please use an"
             " absolute path."
         )
-    paths.make_dirs(os.path.normpath(folder), *_owner_and_mode(user, group, mode))
+    paths.make_folder(os.path.normpath(folder), _join_wanted(user, group, mode))
     return None
 
 
@@ -69,7 +61,7 @@ def makedirs_perms(
 
         salt '*' file.makedirs_perms /opt/code
     """
-    paths.make_dirs(home(name), *_owner_and_mode(user, group, mode))
+    paths.make_folder(home(name), _join_wanted(user, group, mode))
 
 
 def mknod(
@@ -89,16 +81,12 @@ def mknod(
         salt '*' file.mknod /dev/chr c 180 31
         salt '*' file.mknod /dev/fifo p
     """
-    if ntype == "c":
-        return mknod_chrdev(ctx, name, major, minor, user, group, mode)
-    if ntype == "b":
-        return mknod_blkdev(ctx, name, major, minor, user, group, mode)
-    if ntype == "p":
-        return mknod_fifo(ctx, name, user, group, mode)
-    raise UsageError(
-        f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'),"
-        " and pipe ('p')."
-    )
+    if ntype not in paths.NODES:
+        raise UsageError(
+            f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block"
+            " ('b'), and pipe ('p')."
+        )
+    return _make_node(ctx, name, ntype, (major, minor), _join_wanted(user, group, mode))
 
 
 def mknod_chrdev(
@@ -116,8 +104,7 @@ def mknod_chrdev(
 
         salt '*' file.mknod_chrdev /dev/chr 180 31
     """
-    number = os.makedev(int(major), int(minor))
-    return _make_node(ctx, name, "Character device", stat.S_IFCHR, number, (user, group, mode))
+    return _make_node(ctx, name, "c", (major, minor), _join_wanted(user, group, mode))
 
 
 def mknod_blkdev(
@@ -135,8 +122,7 @@ def mknod_blkdev(
 
         salt '*' file.mknod_blkdev /dev/blk 8 999
     """
-    number = os.makedev(int(major), int(minor))
-    return _make_node(ctx, name, "Block device", stat.S_IFBLK, number, (user, group, mode))
+    return _make_node(ctx, name, "b", (major, minor), _join_wanted(user, group, mode))
 
 
 def mknod_fifo(
@@ -148,35 +134,22 @@ def mknod_fifo(
 
         salt '*' file.mknod_fifo /dev/fifo
     """
-    return _make_node(ctx, name, "Fifo pipe", stat.S_IFIFO, 0, (user, group, mode))
+    return _make_node(ctx, name, "p", (0, 0), _join_wanted(user, group, mode))
 
 
 def _make_node(
-    ctx: MinionContext,
-    name: str,
-    kind: str,
-    file_type: int,
-    number: int,
-    owner_and_mode: tuple[object, object, object],
+    ctx: MinionContext, name: str, kind: str, numbers: tuple[Any, Any], wanted: DesiredPermissions
 ) -> dict[str, Any]:
     name = home(name)
     ret: dict[str, Any] = {"name": name, "changes": {}, "comment": "", "result": False}
     if os.path.lexists(name):
-        ret["comment"] = f"File {name} exists and cannot be overwritten"
-        return ret
-    ret["changes"] = {"new": f"{kind} {name} created."}
+        return {**ret, "comment": f"File {name} exists and cannot be overwritten"}
+    ret["changes"] = {"new": f"{paths.NODES[kind][0]} {name} created."}
     if ctx.config.files.test:
-        ret["result"] = None
-        return ret
-    mode, (uid, gid) = _owner_and_mode(*owner_and_mode)
-    with reach(name, user=content.uid_of((uid, gid))) as spot:
-        os.mknod(spot.name, file_type | 0o600, number, dir_fd=spot.fd)
-        with spot.hold() as held:
-            held.chown(uid, gid)
-            if mode is not None:
-                held.chmod(mode)
-    ret["result"] = True
-    return ret
+        return {**ret, "result": None}
+    major, minor = numbers
+    paths.make_node(name, kind, (int(major), int(minor)), wanted)
+    return {**ret, "result": True}
 
 
 def link(src: str, path: str) -> bool:
@@ -186,18 +159,7 @@ def link(src: str, path: str) -> bool:
 
         salt '*' file.link /path/to/file /path/to/link
     """
-    src = absolute(src)
-    try:
-        with reach(src) as there, reach(path) as spot:
-            os.link(
-                there.name,
-                spot.name,
-                src_dir_fd=there.fd,
-                dst_dir_fd=spot.fd,
-                follow_symlinks=False,
-            )
-    except OSError as error:
-        raise FunctionError(f"Could not create '{path}': {error}") from error
+    paths.link(absolute(src), path)
     return True
 
 
@@ -217,21 +179,9 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False) -> b
     elif os.path.exists(path) and not force and not atomic:
         raise FunctionError(f"Existing path is not a symlink: {path}")
     try:
-        place_link(src, path)
+        paths.place_link(src, path)
     except UntrustedPath as error:
         raise FunctionError(f"Could not create '{path}': {error}") from error
     except OSError as error:
         raise FunctionError(f"Could not create '{path}'") from error
     return True
-
-
-def place_link(src: str, path: str, user: int | None = None) -> None:
-    """In one step, so that there is always something at ``path``."""
-    with reach(path, user=user) as spot:
-        temporary = f"{spot.name}.{os.urandom(4).hex()}.tmp"
-        os.symlink(src, temporary, dir_fd=spot.fd)
-        try:
-            os.replace(temporary, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
-        except OSError:
-            os.unlink(temporary, dir_fd=spot.fd)
-            raise

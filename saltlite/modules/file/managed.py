@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import replace
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.providers.file import content, managed, sources, texts
+from saltlite.providers.file.managed import DesiredFile
 from saltlite.providers.file.paths import home
 from saltlite.providers.file.permissions import DesiredPermissions, refuse_context
+from saltlite.providers.file.sources import Source, Template
 
 
 def source_list(
@@ -21,7 +26,10 @@ def source_list(
 
         salt '*' file.source_list '[salt://motd.web1, salt://motd]' '' base
     """
-    return sources.choose_source(ctx, source, source_hash, saltenv)
+    found = sources.choose_source(
+        ctx, Source(source=source, source_hash=source_hash, saltenv=str(saltenv or "base"))
+    )
+    return found.source, found.source_hash
 
 
 def apply_template_on_contents(
@@ -38,10 +46,12 @@ def apply_template_on_contents(
 
         salt '*' file.apply_template_on_contents '{{ a }}' jinja '{a: 1}' '{}' base
     """
-    if not sources.is_engine(template):
-        comment = f"Specified template format {template} is not supported"
-        return {"result": False, "comment": comment}
-    return sources.render(ctx, contents, template, saltenv, context, defaults)
+    engine = Template(template=template, context=context, defaults=defaults)
+    try:
+        engine.refuse_unknown()
+    except FunctionError as error:
+        return {"result": False, "comment": str(error)}
+    return engine.render(ctx, contents, saltenv)
 
 
 def get_managed(
@@ -62,28 +72,20 @@ def get_managed(
     verify_ssl: bool = True,
     use_etag: bool = False,
     **kwargs: Any,
-) -> tuple[str, dict[str, str], str]:
+) -> tuple[str, Mapping[str, str], str]:
     """Path of the content of a managed file, its hash, and a complaint.
 
     CLI Example:
 
         salt '*' file.get_managed /etc/motd jinja salt://motd '' '' root root 644 '' base '{}' '{}'
     """
-    return sources.fetch_managed(
-        ctx,
-        name,
-        source,
-        source_hash,
-        source_hash_name,
-        saltenv,
-        template=template,
-        context=context,
-        defaults=defaults,
-        seen={"user": user, "group": group, "mode": mode, "attrs": attrs},
-        skip_verify=skip_verify,
-        verify_ssl=verify_ssl,
-        use_etag=use_etag,
-    )
+    given = locals()
+    origin, engine = read_fields(Source, given), read_fields(Template, given)
+    return sources.fetch_managed(ctx, name, origin, engine, _seen_by_templates(given))
+
+
+def _seen_by_templates(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {part: arguments[part] for part in ("user", "group", "mode", "attrs")}
 
 
 def get_diff(
@@ -157,18 +159,24 @@ def check_file_meta(
         salt '*' file.check_file_meta /etc/motd '' salt://motd '{}' root root 644 None base
     """
     refuse_context("file.check_file_meta", seuser, serole, setype, serange)
-    file = managed.File(
-        name=home(name),
-        sfn=sfn or "",
-        source=source,
-        source_sum=source_sum or {},
-        wanted=DesiredPermissions(user=user, group=group, mode=mode, attrs=attrs),
-        saltenv=saltenv,
-        contents=contents,
-        verify_ssl=verify_ssl,
-        follow=follow_symlinks,
-    )
-    return managed.check_meta(ctx, file)
+    file = _declare_file(locals())
+    return managed.find_differences(file, managed.read_file(ctx, file))
+
+
+def _declare_file(
+    arguments: Mapping[str, Any], encoding: str | None = None, errors: str = "strict"
+) -> DesiredFile:
+    """A file from the arguments of a function; the content is ``contents``, ``sfn`` or a source."""
+    source = None
+    if arguments["sfn"] or arguments["source"]:
+        known = arguments["source_sum"] or {}
+        source = replace(read_fields(Source, arguments), known=known, path=arguments["sfn"] or "")
+    return read_fields(DesiredFile, {
+        **arguments, "name": home(arguments["name"]), "source": source,
+        "follow": arguments["follow_symlinks"],
+        "wanted": read_fields(DesiredPermissions, arguments),
+        "contents": managed.encode_contents(arguments["contents"], encoding, errors),
+    })  # fmt: skip
 
 
 def check_managed(
@@ -201,24 +209,7 @@ def check_managed(
         salt '*' file.check_managed /etc/motd salt://motd '' '' root root 644 '' None None None base
     """
     refuse_context("file.check_managed", seuser, serole, setype, serange)
-    found = check_managed_changes(
-        ctx,
-        name,
-        source,
-        source_hash,
-        source_hash_name,
-        user,
-        group,
-        mode,
-        attrs,
-        template,
-        context,
-        defaults,
-        saltenv,
-        contents,
-        skip_verify,
-        follow_symlinks=follow_symlinks,
-    )
+    found = _find_changes(ctx, locals())
     if isinstance(found, tuple):
         return found
     changes = managed.without_owners(home(name), found)
@@ -260,45 +251,28 @@ def check_managed_changes(
         salt '*' file.check_managed_changes /etc/m salt://m '' '' root root 644 '' '' {} {} base
     """
     refuse_context("file.check_managed_changes", seuser, serole, setype, serange)
-    source, source_hash = sources.choose_source(ctx, source, source_hash, saltenv)
-    sfn = ""
-    source_sum: dict[str, str] = {}
-    if contents is None:
-        sfn, source_sum, complaint = sources.fetch_managed(
-            ctx,
-            name,
-            source,
-            source_hash,
-            source_hash_name,
-            saltenv,
-            template=template,
-            context=context,
-            defaults=defaults,
-            seen={"user": user, "group": group, "mode": mode, "attrs": attrs},
-            skip_verify=skip_verify,
-            verify_ssl=verify_ssl,
+    return _find_changes(ctx, locals(), keep_mode=keep_mode)
+
+
+def _find_changes(
+    ctx: MinionContext, given: Mapping[str, Any], *, keep_mode: bool = False
+) -> dict[str, Any] | tuple[bool, str]:
+    chosen = sources.choose_source(ctx, read_fields(Source, given))
+    sfn, mode = "", given["mode"]
+    known: Mapping[str, str] = {}
+    if given["contents"] is None:
+        sfn, known, complaint = sources.fetch_managed(
+            ctx, given["name"], chosen, read_fields(Template, given), _seen_by_templates(given)
         )
         if complaint:
             content.drop_scratch(sfn)
             return False, complaint
-    if keep_mode and source and sfn:
-        mode = managed.source_mode(ctx, str(source), saltenv) or mode
+    if keep_mode and chosen.source and sfn:
+        mode = managed.source_mode(ctx, chosen) or mode
     try:
-        return check_file_meta(
-            ctx,
-            name,
-            sfn,
-            source,
-            source_sum,
-            user,
-            group,
-            mode,
-            attrs,
-            saltenv,
-            contents,
-            verify_ssl=verify_ssl,
-            follow_symlinks=follow_symlinks,
-        )
+        found = {**given, "sfn": sfn, "source": chosen.source, "source_sum": known, "mode": mode}
+        file = _declare_file(found)
+        return managed.find_differences(file, managed.read_file(ctx, file))
     finally:
         content.drop_scratch(sfn)
 
@@ -343,24 +317,7 @@ def manage_file(
         salt '*' file.manage_file /etc/motd '' '{}' salt://motd '{}' root root 644 '' base ''
     """
     refuse_context("file.manage_file", seuser, serole, setype, serange)
-    file = managed.File(
-        name=home(name),
-        sfn=sfn or "",
-        source=source,
-        source_sum=source_sum or {},
-        wanted=DesiredPermissions(user=user, group=group, mode=mode, attrs=attrs),
-        saltenv=saltenv,
-        contents=contents,
-        follow=follow_symlinks,
-        backup=backup,
-        makedirs=makedirs,
-        dir_mode=dir_mode,
-        show_changes=show_changes,
-        skip_verify=skip_verify,
-        keep_mode=keep_mode,
-        encoding=encoding,
-        encoding_errors=encoding_errors,
-        verify_ssl=verify_ssl,
-        use_etag=use_etag,
-    )
-    return managed.manage(ctx, file, ret)
+    file = _declare_file(locals(), encoding, encoding_errors)
+    if keep_mode:
+        file = managed.with_source_mode(ctx, file)
+    return managed.manage_file(ctx, file, ret)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from typing import Any
 
-from saltlite.errors import FunctionError, UntrustedPath, UsageError
+from saltlite.errors import UsageError
 from saltlite.openat import reach
 from saltlite.providers.file import paths
 from saltlite.providers.file.paths import absolute, home
-
-log = logging.getLogger(__name__)
 
 SECONDS_A_DAY = 86400
 
@@ -24,14 +21,7 @@ def rename(src: str, dst: str) -> bool:
 
         salt '*' file.rename /path/to/src /path/to/dst
     """
-    src, dst = absolute(src), home(dst)
-    try:
-        with reach(src) as old, reach(dst) as new:
-            old.rename(new)
-    except UntrustedPath as error:
-        raise FunctionError(f"Could not rename '{src}' to '{dst}': {error}") from error
-    except OSError as error:
-        raise FunctionError(f"Could not rename '{src}' to '{dst}'") from error
+    paths.rename(absolute(src), home(dst))
     return True
 
 
@@ -46,10 +36,7 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
     dst = absolute(dst, "Destination path must be absolute.")
     if disallow_copy_and_unlink:
         return rename(src, dst)
-    try:
-        paths.move(src, dst)
-    except OSError as error:
-        raise FunctionError(f"Unable to move '{src}' to '{dst}': {error}") from error
+    paths.move(src, dst)
     return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
 
 
@@ -63,24 +50,7 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
         salt '*' file.copy /path/to/src /path/to/dst
         salt '*' file.copy /path/to/src_dir /path/to/dst_dir recurse=True remove_existing=True
     """
-    src, dst = absolute(src), home(dst)
-    if not os.path.exists(src):
-        raise FunctionError(f"No such file or directory '{src}'")
-    is_tree = os.path.isdir(src)
-    if not recurse and (is_tree or os.path.isdir(dst)):
-        raise UsageError("Cannot copy overwriting a directory without recurse flag set to true!")
-    try:
-        if is_tree:
-            if remove_existing and os.path.isdir(dst):
-                paths.remove_tree(dst)
-            paths.copy_tree(src, dst)
-        else:
-            paths.copy_file(src, dst)
-    except UntrustedPath as error:
-        raise FunctionError(f"Could not copy '{src}' to '{dst}': {error}") from error
-    except OSError as error:
-        log.error("could not copy %s to %s: %s", src, dst, error)
-        raise FunctionError(f"Could not copy '{src}' to '{dst}'") from error
+    paths.copy(absolute(src), home(dst), recurse=recurse, remove_existing=remove_existing)
     return True
 
 
@@ -91,24 +61,7 @@ def remove(path: str, **kwargs: Any) -> bool:
 
         salt '*' file.remove /tmp/foo
     """
-    path = absolute(path, "File path must be absolute: {}")
-    try:
-        if not os.path.lexists(path):
-            return False
-        if os.path.isdir(path) and (path.endswith("/") or not os.path.islink(path)):
-            _refuse_link_or_root(path)
-        paths.remove_tree(path)
-    except OSError as error:
-        raise FunctionError(f"Could not remove '{path}': {error}") from error
-    return True
-
-
-def _refuse_link_or_root(path: str) -> None:
-    """Raise OSError for the root, and for a link with ``/`` at its end."""
-    if os.path.islink(path.rstrip("/")):
-        raise NotADirectoryError(20, os.strerror(20), path)
-    if os.path.realpath(path) == "/":
-        raise PermissionError(1, os.strerror(1), path)
+    return paths.remove(absolute(path, "File path must be absolute: {}"))
 
 
 def _parse_days(older_than: Any) -> float:

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules.file.editing import replace
 from saltlite.providers.file import edits, programs
 from saltlite.providers.file.paths import home
 
@@ -109,16 +108,8 @@ def search(
         salt '*' file.search /etc/crontab 'mymaintenance.sh'
     """
     number = edits.flags_of(flags) | (re.MULTILINE if multiline else 0)
-    found: bool = replace(
-        ctx,
-        path,
-        pattern,
-        "",
-        flags=number,
-        bufsize="file" if multiline else bufsize,
-        backup=False,
-        search_only=True,
-        show_changes=False,
-        ignore_if_missing=ignore_if_missing,
-    )
-    return found
+    wanted = edits.Replacement(
+        pattern=pattern, flags=number, bufsize="file" if multiline else bufsize,
+        search_only=True, ignore_if_missing=ignore_if_missing,
+    )  # fmt: skip
+    return bool(edits.replace_in_file(ctx, home(path), wanted))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from saltlite.context import MinionContext
+from saltlite.core.fields import read_fields
 from saltlite.providers.file import hashes, sources
 from saltlite.providers.file.paths import home
 
@@ -73,6 +74,5 @@ def get_source_sum(
 
         salt '*' file.get_source_sum /tmp/foo.tar.gz source_hash=499ae16dcae71eeb7c3a30c75ea7a1a6
     """
-    return sources.source_sum(
-        ctx, file_name, source, source_hash, source_hash_name, saltenv, verify_ssl=verify_ssl
-    )
+    source_of_hash = read_fields(sources.Source, locals())
+    return sources.find_sum(ctx, source_of_hash, file_name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, AnyStr
 
 from saltlite.context import MinionContext
@@ -17,8 +18,11 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.file import content
+from saltlite.providers.file.backups import timestamp_path
+from saltlite.providers.file.content import Content
+from saltlite.providers.file.lines import Edit, edit_lines
 from saltlite.providers.file.paths import home
-from saltlite.providers.file.texts import line_end, split_lines, unified_diff
+from saltlite.providers.file.texts import difference, line_end, split_lines, unified_diff
 
 FLAGS = {
     "A": re.ASCII,
@@ -41,28 +45,39 @@ FLAGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """What becomes what. ``count`` 0 is all. Without a match the content may be added."""
+    """What becomes what; the fields are the arguments of ``file.replace``.
 
-    pattern: str
-    repl: str
+    ``count`` 0 is all. Without a match the content may be added.
+    """
+
+    pattern: str = ""
+    repl: object = ""
     count: int = 0
-    flags: int = re.MULTILINE
-    append: bool = False
-    prepend: bool = False
-    not_found_content: str | None = None
+    flags: object = 8
+    bufsize: object = 1
+    append_if_not_found: bool = False
+    prepend_if_not_found: bool = False
+    not_found_content: object = None
+    backup: object = ".bak"
+    dry_run: bool = False
+    search_only: bool = False
+    show_changes: bool = True
+    ignore_if_missing: bool = False
+    preserve_inode: bool = True
     backslash_literal: bool = False
+    encoding: str | None = None
 
-    def check(self, *, search_only: bool) -> Replacement:
-        """Itself.
-
-        Raises:
-            UsageError: options exclude one another.
-        """
-        if self.append and self.prepend:
+    def check(self) -> None:
+        """Raise UsageError for options that exclude one another, TypeError for wrong types."""
+        adds = (self.append_if_not_found, self.prepend_if_not_found)
+        if not isinstance(self.pattern, str):
+            raise TypeError(f"expected str, bytes, or bytearray not {type(self.pattern)}")
+        if all(adds):
             raise UsageError("Only one of append and prepend_if_not_found is permitted")
-        if search_only and (self.append or self.prepend):
+        if self.search_only and any(adds):
             raise UsageError("search_only cannot be used with append/prepend_if_not_found")
-        return self
+        if isinstance(self.bufsize, str) and self.bufsize != "file":
+            raise TypeError("'str' object cannot be interpreted as an integer")
 
 
 def flags_of(flags: object) -> int:
@@ -90,17 +105,6 @@ def _parse_flag(name: object) -> int:
     return int(flag)
 
 
-def require_text(value: object) -> str:
-    """A pattern, which must be text.
-
-    Raises:
-        TypeError: it is not; in Salt's words.
-    """
-    if not isinstance(value, str):
-        raise TypeError(f"expected str, bytes, or bytearray not {type(value)}")
-    return value
-
-
 def has_match(content: AnyStr, pattern: str, flags: int) -> bool:
     """Whether the pattern matches anywhere."""
     return re.search(_as_type_of(content, pattern), content, flags) is not None
@@ -108,32 +112,33 @@ def has_match(content: AnyStr, pattern: str, flags: int) -> bool:
 
 def replace_matches(content: AnyStr, wanted: Replacement) -> AnyStr:
     """The content with the matches replaced, or with the content added that was not found."""
-    repl = _as_type_of(content, wanted.repl)
+    repl = _as_type_of(content, str(wanted.repl))
     if wanted.backslash_literal:
         repl = repl.replace(_as_type_of(content, "\\"), _as_type_of(content, "\\\\"))
-    compiled = re.compile(_as_type_of(content, wanted.pattern), wanted.flags)
+    flags = flags_of(wanted.flags)
+    compiled = re.compile(_as_type_of(content, wanted.pattern), flags)
     result, times = compiled.subn(repl, content, wanted.count)
-    if times or not (wanted.append or wanted.prepend):
+    if times or not (wanted.append_if_not_found or wanted.prepend_if_not_found):
         return result
     missing = _missing_content(wanted)
-    if _has_line(content, missing, wanted.flags):
+    if _has_line(content, missing, flags):
         return content
-    return _add_content(content, missing, at_end=wanted.append)
+    return _add_content(content, missing, at_end=wanted.append_if_not_found)
 
 
 def show_replaced(old: str, new: str, wanted: Replacement) -> str:
     """What changed. Content that was added counts as one line, however many it has, as in Salt."""
     before, after = split_lines(old), split_lines(new)
     added = f"{_missing_content(wanted)}\n"
-    if wanted.prepend and new == added + old:
+    if wanted.prepend_if_not_found and new == added + old:
         after = [added, *before]
-    elif wanted.append and new in (old + added, f"{old}\n{added}"):
+    elif wanted.append_if_not_found and new in (old + added, f"{old}\n{added}"):
         after = [*split_lines(new.removesuffix(added)), added]
     return unified_diff(before, after)
 
 
 def _missing_content(wanted: Replacement) -> str:
-    return wanted.repl if wanted.not_found_content is None else wanted.not_found_content
+    return str(wanted.repl if wanted.not_found_content is None else wanted.not_found_content)
 
 
 def _has_line(content: AnyStr, line: str, flags: int) -> bool:
@@ -162,31 +167,33 @@ def _as_type_of(content: AnyStr, text: str) -> AnyStr:
 class Block:
     """A block and where it goes when its markers are not there yet.
 
-    ``append_newline`` ``None`` adds a line feed to the content if it has none at its end.
+    The fields are the arguments of ``file.blockreplace``; ``append_newline`` ``None`` adds a line
+    feed to the content if it has none at its end.
     """
 
-    marker_start: str
-    marker_end: str
-    content: str
-    append: bool = False
-    prepend: bool = False
-    insert_before: str | None = None
-    insert_after: str | None = None
+    marker_start: str = "#-- start managed zone --"
+    marker_end: str = "#-- end managed zone --"
+    content: str = ""
+    append_if_not_found: bool = False
+    prepend_if_not_found: bool = False
+    backup: object = ".bak"
+    dry_run: bool = False
+    show_changes: bool = True
     append_newline: bool | None = False
+    insert_before_match: Any = None
+    insert_after_match: Any = None
 
-    def check(self) -> Block:
-        """Itself.
-
-        Raises:
-            UsageError: more than one place for a new block is given.
-        """
-        places = (self.append, self.prepend, self.insert_before, self.insert_after)
+    def check(self) -> None:
+        """Raise UsageError if more than one place for a new block is given."""
+        places = (
+            self.append_if_not_found, self.prepend_if_not_found, self.insert_before_match,
+            self.insert_after_match,
+        )  # fmt: skip
         if sum(map(bool, places)) > 1:
             raise UsageError(
                 "Only one of append_if_not_found, prepend_if_not_found, insert_before_match, and"
                 " insert_after_match is permitted"
             )
-        return self
 
     def body(self, end: str) -> str:
         """The content with the line ends of its file."""
@@ -244,13 +251,13 @@ def _add_block(lines: list[str], block: Block, whole: str, end: str) -> list[str
 
 
 def _find_place(lines: Sequence[str], block: Block) -> int | None:
-    if block.prepend:
+    if block.prepend_if_not_found:
         return 0
-    if block.append:
+    if block.append_if_not_found:
         return len(lines)
     for name, pattern, shift in (
-        ("insert_before_match", block.insert_before, 0),
-        ("insert_after_match", block.insert_after, 1),
+        ("insert_before_match", block.insert_before_match, 0),
+        ("insert_after_match", block.insert_after_match, 1),
     ):
         if not pattern:
             continue
@@ -411,6 +418,141 @@ def _strip_end(line: str) -> str:
     return line.rstrip("\r\n")
 
 
+def rewrite_file(
+    ctx: MinionContext,
+    path: str,
+    change: Callable[[bytes], bytes],
+    *,
+    load: Callable[[str], Content] | None = None,
+    keep_copy: Callable[[], object] | None = None,
+    dry_run: bool = False,
+    **how: bool,
+) -> tuple[bytes, bytes]:
+    """Change the content of a file while no other job does; what it was and what it becomes.
+
+    ``keep_copy`` is called before it is written, ``how`` is for ``put_data``. Nothing is written
+    for an equal content, or by a ``dry_run``.
+
+    Raises:
+        OSError: it cannot be read or written, and is as it was.
+    """
+    with textfile.hold_to_edit(ctx, path, dry_run=dry_run):
+        found = load(path) if load else content.load(path)
+        new = change(found.data)
+        if new != found.data and not dry_run:
+            if keep_copy:
+                keep_copy()
+            content.put_data(path, new, was=found.status, **how)
+    return found.data, new
+
+
+def replace_in_file(ctx: MinionContext, path: str, wanted: Replacement) -> Any:
+    """Replace what a pattern matches; the difference, or whether anything changed.
+
+    Raises:
+        FunctionError: it is not there, no text, or the options are wrong.
+        OSError, UnicodeError, re.error: as the system, the encoding, the pattern say.
+    """
+    target = os.path.realpath(path) if os.path.islink(path) else path
+    if not os.path.exists(target):
+        if wanted.ignore_if_missing:
+            return False
+        raise UsageError(f"File not found: {target}")
+    wanted.check()
+    encoding = wanted.encoding
+
+    def load_text(path: str) -> Content:
+        if not encoding and not os.path.isfile(path):
+            content.require_text(target, b"\0")
+        found = content.load(path)
+        if not encoding:
+            content.require_text(target, found.data)
+        return found
+
+    if wanted.search_only:
+        data = load_text(path).data
+        searched: Any = data.decode(encoding) if encoding else data
+        return has_match(searched, wanted.pattern, flags_of(wanted.flags))
+    old, new = rewrite_file(
+        ctx, path, lambda data: _replace_bytes(data, wanted), load=load_text,
+        keep_copy=lambda: content.keep_copy(target, wanted.backup, path),
+        dry_run=wanted.dry_run, keep=wanted.preserve_inode,
+    )  # fmt: skip
+    if not wanted.show_changes or old == new:
+        return old != new if not wanted.show_changes else ""
+    form = encoding or "utf-8"
+    return show_replaced(old.decode(form), new.decode(form), wanted)
+
+
+def _replace_bytes(data: bytes, wanted: Replacement) -> bytes:
+    if wanted.encoding:
+        text = data.decode(wanted.encoding)
+        changed = replace_matches(text, wanted)
+        return data if changed == text else changed.encode(wanted.encoding)
+    new = replace_matches(data, wanted)
+    if new != data:  # what cannot be shown is not changed
+        data.decode()
+        new.decode()
+    return new
+
+
+def replace_in_block(ctx: MinionContext, path: str, block: Block) -> Any:
+    """Replace what stands between two markers; the difference, or whether anything changed.
+
+    Raises:
+        FunctionError: it is not there or no text, or there is no place for the block.
+    """
+    if not os.path.exists(path):
+        raise UsageError(f"File not found: {path}")
+    block.check()
+    old, new = rewrite_file(
+        ctx, path, lambda data: replace_blocks(data.decode(), block).encode(), load=_load_block,
+        keep_copy=lambda: content.keep_copy(path, block.backup), dry_run=block.dry_run,
+        keep_names=False,
+    )  # fmt: skip
+    if not block.show_changes:
+        return new != old
+    return difference(old.decode(), new.decode())
+
+
+def _load_block(path: str) -> Content:
+    try:
+        found = content.load(path)
+        content.require_text(path, found.data)
+        found.data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"Cannot perform string replacements on a binary file: {path}") from None
+    except OSError as error:
+        raise FunctionError(f"Failed to read from {path}: {error}") from error
+    return found
+
+
+def edit_line(ctx: MinionContext, path: str, edit: Edit) -> Any:
+    """Edit one line; the difference, or whether anything changed.
+
+    Raises:
+        FunctionError: it is no file, or the line is not found.
+    """
+    target = os.path.realpath(path)
+    if not os.path.isfile(target):
+        if edit.quiet:
+            return False
+        raise FunctionError(f'File "{target}" does not exists or is not a file.')
+    edit = edit.with_mode()
+    keep = partial(content.copy, target, timestamp_path(target)) if edit.backup else None
+    lines: list[str] = []
+
+    def change(data: bytes) -> bytes:
+        lines[:] = edit_lines(split_lines(data.decode()), edit)
+        return "".join(lines).encode()
+
+    old, new = rewrite_file(ctx, path, change, keep_copy=keep, keep_names=False)
+    if new == old:
+        return False
+    # What was put in counts as one line, however many it has, as in Salt.
+    return unified_diff(split_lines(old.decode()), lines) if edit.show_changes else True
+
+
 def comment_file(
     ctx: MinionContext,
     path: str,
@@ -420,21 +562,22 @@ def comment_file(
     backup: object,
     encoding: str = "utf-8",
 ) -> Any:
-    """As ``comment_line``, for a file of any encoding."""
-    given = home(path)
-    path = os.path.realpath(given)
-    if not os.path.isfile(path):
-        raise UsageError(f"File not found: {path}")
-    with textfile.hold(ctx, path):
-        there = content.load(given)
+    """Comment lines out or in again, in any encoding; the difference, ``False`` without a line."""
+    path = home(path)
+    target = os.path.realpath(path)
+    if not os.path.isfile(target):
+        raise UsageError(f"File not found: {target}")
+    found = Commented([], [], [])
+
+    def change(data: bytes) -> bytes:
+        nonlocal found
         if encoding == "utf-8":
-            content.require_text(path, there.data)
-        lines = split_lines(there.data.decode(encoding))
-        change = comment_lines if out else uncomment_lines
-        found = change(lines, regex, char)
-        if not found.old:
-            return False
-        content.keep_copy(path, backup)
-        data = "".join(found.lines).encode(encoding)
-        content.put_data(given, data, keep_names=False, was=there.status)
-    return found.difference()
+            content.require_text(target, data)
+        lines = split_lines(data.decode(encoding))
+        found = (comment_lines if out else uncomment_lines)(lines, regex, char)
+        return "".join(found.lines).encode(encoding) if found.old else data
+
+    rewrite_file(
+        ctx, path, change, keep_copy=lambda: content.keep_copy(target, backup), keep_names=False
+    )
+    return found.difference() if found.old else False

@@ -67,28 +67,10 @@ class FoundFile:
 Question = Callable[[FoundFile], bool]
 
 
-def by_name(value: str) -> Question:
-    """Whether the name is matched by a glob."""
-    pattern = _compile_regex(_glob_regex(value), 0, value)
-    return lambda entry: pattern.match(entry.name) is not None
-
-
-def by_any_case_name(value: str) -> Question:
-    """Whether the name is matched by a glob, capitals or not."""
-    pattern = _compile_regex(_glob_regex(value), re.IGNORECASE, value)
-    return lambda entry: pattern.match(entry.name) is not None
-
-
-def by_regex(value: str) -> Question:
-    """Whether the name begins as a regular expression says."""
-    pattern = _compile_regex(value, 0, value)
-    return lambda entry: pattern.match(entry.name) is not None
-
-
-def by_any_case_regex(value: str) -> Question:
-    """Whether the name begins as a regular expression says, capitals or not."""
-    pattern = _compile_regex(value, re.IGNORECASE, value)
-    return lambda entry: pattern.match(entry.name) is not None
+def _by_pattern(pattern: str, shown: str, flags: int = 0) -> Question:
+    """Whether the name begins as an expression says; ``shown`` is what the user wrote."""
+    compiled = _compile_regex(pattern, flags, shown)
+    return lambda entry: compiled.match(entry.name) is not None
 
 
 def _glob_regex(value: str) -> str:
@@ -172,10 +154,10 @@ def by_owner(value: object, kind: str, id_of: Callable[[str], Any]) -> Question:
 
 
 SIMPLE: Mapping[str, Callable[[str], Question]] = {
-    "name": by_name,
-    "iname": by_any_case_name,
-    "regex": by_regex,
-    "iregex": by_any_case_regex,
+    "name": lambda value: _by_pattern(_glob_regex(value), value),
+    "iname": lambda value: _by_pattern(_glob_regex(value), value, re.IGNORECASE),
+    "regex": lambda value: _by_pattern(value, value),
+    "iregex": lambda value: _by_pattern(value, value, re.IGNORECASE),
     "type": by_type,
     "size": by_size,
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, replace
 from saltlite.errors import FunctionError
 
 TOO_MANY = 'Found more than expected occurrences in "{}" expression'
@@ -19,15 +19,29 @@ BETWEEN = 'Found more than one line between boundaries "before" and "after".'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What to do. ``match`` falls back to ``content``; the anchors are for insert and ensure."""
+    """What to do; the fields are the arguments of ``file.line``.
 
-    mode: str
+    ``match`` falls back to ``content``; the anchors are for insert and ensure.
+    """
+
     content: Any = None
     match: Any = None
+    mode: Any = None
     location: str | None = None
     before: Any = None
     after: Any = None
+    show_changes: bool = True
+    backup: object = False
+    quiet: bool = False
     indent: bool = True
+
+    def with_mode(self) -> Edit:
+        """The same with its mode in small letters.
+
+        Raises:
+            FunctionError: there is no such mode, or it needs a content.
+        """
+        return replace(self, mode=check_mode(self.mode, self.content))
 
 
 def check_mode(mode: Any, content: object) -> str:

@@ -1,63 +1,56 @@
-"""Make a file what it shall be, or say what would change: ``manage_file`` and its checks."""
+"""A file as it is declared: how it is, what differs, and what makes it so.
+
+States read, plan and act with these functions one by one; ``file.manage_file`` and its checks are
+made of the same.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, replace
 from saltlite.errors import FunctionError
 from saltlite.providers.file import content, hashes, paths, permissions, sources, texts
 from saltlite.providers.file.backups import Backups
 from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.providers.file.sources import Source
 
 NEW_FILE_MODE = "0600"
 """What Salt makes a new file with before it sets the mode; a mode other than this is a change."""
 
+_OWNERSHIP = frozenset({"user", "group", "mode"})
 
-@dataclass(slots=True, kw_only=True)
-class File:
+
+class ManageError(FunctionError):
+    """A file cannot be managed; for ``file.manage_file`` that is a comment, and no error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredFile:
     """A file as it is declared: where, with which content, whose.
 
-    ``sfn`` is the path of the content, ``""`` while it is at ``source``; ``source_sum`` what its
-    hash shall be. ``contents`` is the content itself.
+    ``contents`` is the content, or ``source`` is where it comes from; without both any will do.
     """
 
     name: str
-    sfn: str = ""
-    source: Any = None
-    source_sum: dict[str, str]
     wanted: DesiredPermissions
-    saltenv: str = "base"
-    contents: Any = None
+    source: Source | None = None
+    contents: bytes | None = None
     follow: bool = True
     backup: Any = ""
     makedirs: bool = False
     dir_mode: Any = None
     show_changes: Any = True
-    skip_verify: bool = False
-    keep_mode: bool = False
-    encoding: str | None = None
-    encoding_errors: str = "strict"
-    verify_ssl: bool = True
-    use_etag: bool = False
 
-    def data(self) -> bytes:
-        """``contents`` as they are written.
-
-        Raises:
-            TypeError: they are no text.
-            UnicodeEncodeError: the encoding has no such letters.
-        """
-        if isinstance(self.contents, bytes):
-            return self.contents
-        if not isinstance(self.contents, str):
-            kind = type(self.contents)
-            raise TypeError(f"expected str, bytes, or bytearray not {kind}")
-        return self.contents.encode(self.encoding or "utf-8", self.encoding_errors)
+    @property
+    def has_content(self) -> bool:
+        """Whether it matters what is in the file."""
+        return self.source is not None or self.contents is not None
 
     def user_id(self) -> int | None:
         """The id of the user whose file it shall be; ``None`` if none is declared."""
@@ -68,147 +61,121 @@ class File:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             permissions.reach_as(self.name, follow=self.follow, user=self.wanted.user).close()
 
-    def hash_type(self, ctx: MinionContext) -> str:
-        """The hash that the source is known by."""
-        return self.source_sum.get("hash_type") or ctx.config.files.hash_type
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """A file as it is; ``status`` is ``None`` if there is none.
+
+    ``difference`` is what turns its content into the declared one, empty if that is in it;
+    ``source`` has the declared content at hand if it was fetched to tell. ``attrs`` is ``None``
+    where nobody asked for attributes, or there are none.
+    """
+
+    status: os.stat_result | None = None
+    is_special: bool = False
+    difference: str = ""
+    is_sum: bool = False
+    source: Source | None = None
+    attrs: tuple[str, ...] | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory, or a link to one that is followed."""
+        return self.status is not None and stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is no file yet that a content could be put in."""
+        return self.status is None or self.is_special
 
 
-class _Stop(Exception):
-    """The file cannot be managed; the text is the comment."""
-
-
-def manage(ctx: MinionContext, file: File, ret: dict[str, Any] | None) -> dict[str, Any]:
-    """Write the file if its content differs, then owner, mode and attributes.
-
-    Gives back ``{"name", "changes", "comment", "result"}`` as a state does.
+def encode_contents(contents: object, encoding: str | None, errors: str = "strict") -> bytes | None:
+    """Contents as they are written; ``None`` for none.
 
     Raises:
-        OSError: something cannot be read or written.
+        TypeError: they are no text.
+        UnicodeEncodeError: the encoding has no such letters.
     """
-    ret = ret or {"name": file.name, "changes": {}, "comment": "", "result": True}
-    target = file.name
-    if file.follow and os.path.islink(target):
-        file.refuse_misleading()
-        target = os.path.realpath(target)
+    if contents is None or isinstance(contents, bytes):
+        return contents
+    if not isinstance(contents, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(contents)}")
+    return contents.encode(encoding or "utf-8", errors)
+
+
+def read_file(ctx: MinionContext, file: DesiredFile) -> FileStatus:
+    """How a file is, and what of its content is not as declared; one look, one reading.
+
+    Raises:
+        OSError: the content cannot be read.
+        SaltliteError: the content that it shall have cannot be had.
+    """
     try:
-        if os.path.isdir(target):
-            raise _Stop(f"Specified target {file.name} is a directory")
-        if os.path.lexists(target) and not _makes_way(file, target):
-            return _manage_existing(ctx, file, target, ret)
-        return _manage_new(ctx, file, target, ret)
-    except _Stop as stop:
-        ret["comment"], ret["result"] = str(stop), False
-        return ret
-    finally:
-        content.drop_scratch(file.sfn)
-
-
-def _manage_existing(
-    ctx: MinionContext, file: File, target: str, ret: dict[str, Any]
-) -> dict[str, Any]:
-    if file.source and (file.sfn or not sources.has_content(target, file.source_sum)):
-        _fetch_content(ctx, file)
-        if not _is_same(target, file.sfn):
-            _verify_hash(file, ctx)
-            _show_difference(ctx, file, target, file.sfn, ret)
-            _replace_content(ctx, file, target, lambda: content.pieces(file.sfn))
+        found = permissions.status(file.name, follow=file.follow)
+    except FunctionError:
+        return FileStatus()
+    if stat.S_ISDIR(found.st_mode):
+        return FileStatus(status=found)
+    now = FileStatus(status=found)
+    there = _follow_link(file.name, found)
+    if there is None:  # a link to nowhere: its target is made, or a file takes its place
+        lost = replace(now, difference="New file" if file.has_content else "")
+        return FileStatus() if file.follow else lost
+    if file.has_content and _is_special(there):
+        return replace(now, is_special=True)
     if file.contents is not None:
-        data = file.data()
-        with content.scratch(data) as scratch:
-            if not _is_same(target, scratch):
-                _show_difference(ctx, file, target, scratch, ret)
-                _replace_content(ctx, file, target, lambda: data)
-    wanted = _with_source_mode(ctx, file)
-    ret, _ = permissions.check(
-        file.name, ret, wanted, ctx.host, follow=file.follow, test=ctx.config.files.test
-    )
-    if ret["changes"]:
-        ret["comment"] = f"File {file.name} updated"
-    elif ret["result"]:
-        ret["comment"] = f"File {file.name} is in the correct state"
-    return ret
+        now = _compare_contents(ctx, file, now, file.contents)
+    elif file.source is not None:
+        now = _compare_source(ctx, file, now, file.source)
+    if file.wanted.attrs is None:
+        return now
+    read = permissions.read_attributes(ctx.host, file.name) or {}
+    attrs = read.get(file.name)
+    return replace(now, attrs=None if attrs is None else tuple(attrs))
 
 
-def _makes_way(file: File, target: str) -> bool:
-    """Whether what is there is no file, but a pipe, socket or device that a content replaces."""
-    has_content = bool(file.source) or file.contents is not None
-    is_other = not os.path.isfile(target) and not os.path.isdir(target)
-    return has_content and is_other and os.path.exists(target)
-
-
-def _is_same(target: str, other: str) -> bool:
+def _follow_link(name: str, found: os.stat_result) -> os.stat_result | None:
+    """The status of what a link leads to, ``None`` if that is nowhere."""
+    if not stat.S_ISLNK(found.st_mode):
+        return found
     try:
-        return os.path.isfile(target) and hashes.file_hash(target) == hashes.file_hash(other)
+        return os.stat(name)
     except OSError:
-        return False
+        return None
 
 
-def content_path(ctx: MinionContext, file: File) -> str:
-    """Have the content of a source here and checked; its path.
+def _is_special(found: os.stat_result) -> bool:
+    """Whether it is a pipe, socket or device, which makes way for a content."""
+    return not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
 
-    Raises:
-        FunctionError: it is not there, or has another hash than it shall have.
-    """
+
+def _compare_contents(
+    ctx: MinionContext, file: DesiredFile, now: FileStatus, contents: bytes
+) -> FileStatus:
     try:
-        _fetch_content(ctx, file)
-        _verify_hash(file, ctx)
-    except _Stop as stop:
-        raise FunctionError(str(stop)) from None
-    return file.sfn
-
-
-def _fetch_content(ctx: MinionContext, file: File) -> None:
-    """Have the content here."""
-    if file.sfn:
-        return
-    source = str(file.source)
-    if sources.is_local(source):
-        path = sources.local_path(source)
-        file.sfn = path if os.path.isfile(path) else ""
-    else:
-        file.sfn = sources.client(ctx).cache_file(
-            source,
-            file.saltenv,
-            source_hash=file.source_sum.get("hsum"),
-            verify_ssl=file.verify_ssl,
-            use_etag=file.use_etag,
-        )
-    if not file.sfn:
-        raise _Stop(f"Source file '{source}' not found")
-
-
-def _verify_hash(file: File, ctx: MinionContext) -> None:
-    """What did not come from the file server must have the hash that was given for it."""
-    wanted = file.source_sum.get("hsum")
-    if file.skip_verify or not wanted or sources.scheme_of(str(file.source)) == "salt":
-        return
-    form = file.hash_type(ctx)
-    actual = hashes.file_hash(file.sfn, form)
-    if actual != wanted:
-        raise _Stop(
-            f"Specified {form} checksum for {file.source} ({wanted}) does not match actual"
-            f" checksum ({actual}). If the 'source_hash' value refers to a remote file with"
-            " multiple possible matches, then it may be necessary to set 'source_hash_name'."
-        )
-
-
-def _show_difference(
-    ctx: MinionContext, file: File, old: str, new: str, ret: dict[str, Any]
-) -> None:
-    if os.path.islink(old) and not os.path.exists(old):
-        ret["changes"]["diff"] = "New file"
-        return
-    try:
-        ret["changes"]["diff"] = texts.compare_files(
-            old,
-            new,
-            names=False,
-            show=file.show_changes,
-            obfuscate=obfuscates(ctx),
-        )
+        found = _show_difference(ctx, file, contents)
     except FunctionError as error:
-        warning = f"Failed to detect changes to file: {error}"
-        ret.setdefault("warnings", []).append(warning)
+        found = str(error)
+    return replace(now, difference=found)
+
+
+def _compare_source(
+    ctx: MinionContext, file: DesiredFile, now: FileStatus, source: Source
+) -> FileStatus:
+    wanted = source.known.get("hsum")
+    if not wanted or hashes.file_hash(file.name, source.hash_type(ctx)) == wanted:
+        return now
+    if not source.path and source.source:
+        source = replace(source, path=_fetch(ctx, source))
+    if not source.path:
+        return replace(now, difference="Checksum differs", is_sum=True)
+    return replace(now, difference=_show_difference(ctx, file, source.path), source=source)
+
+
+def _show_difference(ctx: MinionContext, file: DesiredFile, new: str | bytes) -> str:
+    return texts.compare_files(
+        file.name, new, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
+    )
 
 
 def obfuscates(ctx: MinionContext) -> bool:
@@ -216,74 +183,112 @@ def obfuscates(ctx: MinionContext) -> bool:
     return bool(ctx.config.extra.get("obfuscate_templates"))
 
 
-def _replace_content(ctx: MinionContext, file: File, target: str, data: Any) -> None:
-    """New content for a file that is there; a link that is not followed becomes a file."""
-    keeps = _backup_mode(ctx, file)
-    if keeps and os.path.isfile(target):
-        Backups(ctx.config.paths.cachedir).keep(file.name, name=target, user=file.user_id())
-    if not file.follow and os.path.islink(target):
-        content.create(target, data())
-        return
-    content.put_data(file.name, data(), keep_names=False, user=file.user_id())
+def compare_permissions(file: DesiredFile, now: FileStatus) -> dict[str, Any]:
+    """What of owner, mode and attributes is not as declared. Pure, but for names of owners."""
+    wanted, found = file.wanted, now.status
+    if found is None:
+        return {}
+    changes = {
+        part: value
+        for part, value, number, name in (
+            ("user", wanted.user, found.st_uid, permissions.user_name),
+            ("group", wanted.group, found.st_gid, permissions.group_name),
+        )
+        if value not in (None, number) and value != name(number, value)
+    }
+    if wanted.mode is not None:
+        mode = permissions.normalize_mode(wanted.mode)
+        if mode != permissions.mode_text(found.st_mode):
+            changes["mode"] = mode
+    if (
+        wanted.attrs is not None
+        and now.attrs is not None
+        and any(permissions.compare_attributes(now.attrs, wanted.attrs))
+    ):
+        changes["attrs"] = wanted.attrs
+    return changes
 
 
-def _backup_mode(ctx: MinionContext, file: File) -> bool:
-    """Whether a copy is kept; on the master it never is, in Salt neither."""
-    return file.backup in ("minion", "both")
+def find_differences(file: DesiredFile, now: FileStatus) -> dict[str, Any]:
+    """What of a file is not as declared: ``newfile``, ``diff``, ``sum``, owner, mode, ``attrs``."""
+    if now.status is None or now.is_special:
+        return {"newfile": file.name}
+    changes = {"sum" if now.is_sum else "diff": now.difference} if now.difference else {}
+    return {**changes, **compare_permissions(file, now)}
 
 
-def _with_source_mode(ctx: MinionContext, file: File) -> DesiredPermissions:
+def find_changes(file: DesiredFile, before: FileStatus, after: FileStatus) -> dict[str, Any]:
+    """What has become as declared, in the form of a state's ``changes``."""
+    if after.status is None:
+        return {}
+    if before.status is None or before.is_special:
+        if file.has_content:
+            return {"diff": "New file", **_note_new(file, after, after.status)}
+        return {"new": f"file {file.name} created", **_note_new(file, after, after.status)}
+    found: dict[str, Any] = {}
+    if before.difference and not after.difference:
+        found["diff"] = before.difference
+    left = compare_permissions(file, after)
+    were = compare_permissions(file, before)
+    found |= {part: its for part, its in were.items() if part not in left and its != ""}
+    if "attrs" in found:
+        found["attrs"] = {"old": "".join(before.attrs or ()), "new": file.wanted.attrs}
+    return found
+
+
+def _note_new(file: DesiredFile, after: FileStatus, now: os.stat_result) -> dict[str, Any]:
+    """What Salt calls changes of a file that was not there: it begins as root's, with 0600."""
     wanted = file.wanted
-    if not file.keep_mode or not file.source:
-        return wanted
-    mode = source_mode(ctx, str(file.source), file.saltenv)
-    if mode is None:
-        return wanted
-    return DesiredPermissions(user=wanted.user, group=wanted.group, mode=mode, attrs=wanted.attrs)
+    found = {
+        part: value
+        for part, value, own, number in (
+            ("user", wanted.user, os.geteuid(), now.st_uid),
+            ("group", wanted.group, os.getegid(), now.st_gid),
+        )
+        if value not in (None, "") and number != own
+    }
+    mode = permissions.mode_text(now.st_mode)
+    if (file.source or wanted.mode is not None) and mode != NEW_FILE_MODE:
+        found["mode"] = mode
+    attrs = wanted.attrs if after.attrs is not None else None
+    if attrs is not None and any(permissions.compare_attributes((), attrs)):
+        first = permissions.SET_BY_THE_SYSTEM.intersection(after.attrs or ())
+        found["attrs"] = {"old": "".join(sorted(first)), "new": attrs}
+    return found
 
 
-def source_mode(ctx: MinionContext, source: str, saltenv: str) -> str | None:
-    """The mode of a source on the file server or this machine; ``None`` for any other."""
-    if sources.is_local(source):
-        path = sources.local_path(source)
-        return permissions.mode_text(os.stat(path).st_mode) if os.path.exists(path) else None
-    if sources.scheme_of(source) != "salt":
-        return None
-    found = sources.client(ctx).stat(source, saltenv)
-    return permissions.mode_text(int(found[0])) if found else None
+def create_file(ctx: MinionContext, file: DesiredFile) -> None:
+    """Make a file that is not there, and the directories that it is in if that is declared.
+
+    Owner and mode are right from the first moment.
+
+    Raises:
+        FunctionError: there is no directory for it, or its content cannot be had.
+        OSError: it cannot be written.
+    """
+    data: bytes | Iterable[bytes] = file.contents or b""
+    if file.contents is None and file.source is not None:
+        data = content.pieces(fetch_content(ctx, file.source))
+    target = file.name
+    if file.follow and os.path.islink(target):
+        file.refuse_misleading()
+        target = os.path.realpath(target)
+    _make_parents(file, os.path.dirname(target))
+    mode = content.default_mode()
+    if file.wanted.mode is not None:
+        try:
+            mode = permissions.mode_number(file.wanted.mode)
+        except FunctionError:
+            mode = int(NEW_FILE_MODE, 8)
+    owner = file.wanted.owner()
+    content.create(file.name, data, mode, None if owner == (-1, -1) else owner, follow=file.follow)
 
 
-def _manage_new(ctx: MinionContext, file: File, target: str, ret: dict[str, Any]) -> dict[str, Any]:
-    if file.source:
-        _fetch_content(ctx, file)
-        _verify_hash(file, ctx)
-    _make_parents(file, target)
-    wanted = _with_source_mode(ctx, file)
-    if file.source:
-        _create_file(file, content.pieces(file.sfn), wanted)
-        ret["changes"]["diff"] = "New file"
-    elif file.contents is not None:
-        _create_file(file, file.data(), wanted)
-        ret["changes"]["diff"] = "New file"
-    else:
-        _create_file(file, b"", wanted)
-        ret["changes"]["new"] = f"file {file.name} created"
-        ret["comment"] = "Empty file"
-    _note_new(ret, file, wanted)
-    ret, _ = permissions.check(
-        file.name, ret, wanted, ctx.host, follow=file.follow, test=ctx.config.files.test
-    )
-    if not ret["comment"]:
-        ret["comment"] = f"File {file.name} updated"
-    return ret
-
-
-def _make_parents(file: File, target: str) -> None:
-    folder = os.path.dirname(target)
+def _make_parents(file: DesiredFile, folder: str) -> None:
     if os.path.isdir(folder):
         return
     if not file.makedirs:
-        raise _Stop("Parent directory not present")
+        raise ManageError("Parent directory not present")
     if os.path.lexists(folder):
         raise FunctionError("Not a directory")
     mode = file.dir_mode if file.dir_mode is not None else _dir_mode(file.wanted.mode)
@@ -302,100 +307,162 @@ def _dir_mode(mode: object) -> str | None:
     return "".join(str(int(digit) | 1) if digit in "246" else digit for digit in digits)
 
 
-def _create_file(file: File, data: bytes | Iterable[bytes], wanted: DesiredPermissions) -> None:
-    """With owner and mode right from the first moment."""
-    mode = content.default_mode()
-    if wanted.mode is not None:
-        try:
-            mode = permissions.mode_number(wanted.mode)
-        except FunctionError:
-            mode = int(NEW_FILE_MODE, 8)
-    owner = wanted.owner()
-    owner_or_none = None if owner == (-1, -1) else owner
-    content.create(file.name, data, mode, owner_or_none, follow=file.follow)
+def write_content(ctx: MinionContext, file: DesiredFile, source: Source | None = None) -> None:
+    """Put the declared content into a file that is there; a link that is not followed becomes one.
+
+    ``source`` is the file's source with its content at hand. A copy of what was there is kept if
+    that is declared.
+
+    Raises:
+        FunctionError: the content cannot be had, or is another one than it shall be.
+        OSError: it cannot be written.
+    """
+    data: bytes | Iterable[bytes] | None = file.contents
+    source = source or file.source
+    if data is None and source is not None:
+        data = content.pieces(fetch_content(ctx, source))
+    if data is None:
+        return
+    target = os.path.realpath(file.name) if file.follow else file.name
+    if file.backup in ("minion", "both") and os.path.isfile(target):
+        Backups(ctx.config.paths.cachedir).keep(file.name, name=target, user=file.user_id())
+    if not file.follow and os.path.islink(target):
+        content.create(target, data)
+    else:
+        content.put_data(file.name, data, keep_names=False, user=file.user_id())
 
 
-def _note_new(ret: dict[str, Any], file: File, wanted: DesiredPermissions) -> None:
-    """What Salt calls changes of a file that was not there: it begins as root's, with 0600."""
-    now = os.stat(file.name, follow_symlinks=file.follow)
-    for part, value, own, number in (
-        ("user", wanted.user, os.geteuid(), now.st_uid),
-        ("group", wanted.group, os.getegid(), now.st_gid),
-    ):
-        if value not in (None, "") and number != own:
-            ret["changes"][part] = value
-    mode = permissions.mode_text(now.st_mode)
-    if (file.source or wanted.mode is not None) and mode != NEW_FILE_MODE:
-        ret["changes"]["mode"] = mode
+def set_permissions(ctx: MinionContext, file: DesiredFile) -> None:
+    """Set owner, mode and attributes; raises FunctionError with all that could not be set."""
+    permissions.enforce(file.name, file.wanted, ctx.host, follow=file.follow)
 
 
-def check_meta(ctx: MinionContext, file: File) -> dict[str, Any]:
-    """What of a file is not as declared: ``newfile``, ``diff``, ``sum``, owner, mode, ``attrs``."""
+def fetch_content(ctx: MinionContext, source: Source) -> str:
+    """Have the content of a source here and checked; its path.
+
+    Raises:
+        ManageError: it is not there, or has another hash than it shall have.
+    """
+    path = source.path or _fetch(ctx, source)
+    if not path:
+        raise ManageError(f"Source file '{source.url}' not found")
+    wanted = source.known.get("hsum")
+    # What comes from the file server was compared by the client.
+    if source.skip_verify or not wanted or sources.scheme_of(source.url) == "salt":
+        return path
+    form = source.hash_type(ctx)
+    actual = hashes.file_hash(path, form)
+    if actual == wanted:
+        return path
+    raise ManageError(
+        f"Specified {form} checksum for {source.url} ({wanted}) does not match actual"
+        f" checksum ({actual}). If the 'source_hash' value refers to a remote file with"
+        " multiple possible matches, then it may be necessary to set 'source_hash_name'."
+    )
+
+
+def _fetch(ctx: MinionContext, source: Source) -> str:
+    """The path of a source's content, empty without one."""
+    if sources.is_local(source.url):
+        path = sources.local_path(source.url)
+        return path if os.path.isfile(path) else ""
+    return sources.client(ctx).cache_file(
+        source.url, source.saltenv, source_hash=source.known.get("hsum"),
+        verify_ssl=source.verify_ssl, use_etag=source.use_etag,
+    )  # fmt: skip
+
+
+def source_mode(ctx: MinionContext, source: Source) -> str | None:
+    """The mode of a source on the file server or this machine; ``None`` for any other."""
+    if sources.is_local(source.url):
+        path = sources.local_path(source.url)
+        return permissions.mode_text(os.stat(path).st_mode) if os.path.exists(path) else None
+    if sources.scheme_of(source.url) != "salt":
+        return None
+    found = sources.client(ctx).stat(source.url, source.saltenv)
+    return permissions.mode_text(int(found[0])) if found else None
+
+
+def with_source_mode(ctx: MinionContext, file: DesiredFile) -> DesiredFile:
+    """The file with the mode that its source has, if that has one."""
+    mode = None if file.source is None else source_mode(ctx, file.source)
+    return replace(file, wanted=replace(file.wanted, mode=mode)) if mode else file
+
+
+def manage_file(
+    ctx: MinionContext, file: DesiredFile, ret: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Write the file if its content differs, then owner, mode and attributes.
+
+    Gives back ``{"name", "changes", "comment", "result"}`` as a state does.
+
+    Raises:
+        OSError: something cannot be read or written.
+    """
+    ret = ret or {"name": file.name, "changes": {}, "comment": "", "result": True}
     try:
-        found = permissions.status(file.name, follow=file.follow)
-    except FunctionError:
-        return {"newfile": file.name}
-    if _makes_way(file, file.name):
-        return {"newfile": file.name}
-    changes: dict[str, Any] = {}
-    _check_source(ctx, file, changes)
-    if file.contents is not None:
-        _check_contents(ctx, file, changes)
-    return changes | _other_owners(file.wanted, found) | _other_attrs(ctx, file)
+        now = _read_to_write(ctx, file)
+        if now.is_directory:
+            raise ManageError(f"Specified target {file.name} is a directory")
+        if now.is_new:
+            return _manage_new(ctx, file, ret)
+        return _manage_existing(ctx, file, now, ret)
+    except ManageError as error:
+        return {**ret, "comment": str(error), "result": False}
+    finally:
+        if file.source is not None:
+            content.drop_scratch(file.source.path)
 
 
-def _check_source(ctx: MinionContext, file: File, changes: dict[str, Any]) -> None:
-    wanted = file.source_sum.get("hsum")
-    if not wanted or hashes.file_hash(file.name, file.hash_type(ctx)) == wanted:
-        return
-    if not file.sfn and file.source:
-        file.sfn = sources.client(ctx).cache_file(
-            str(file.source), file.saltenv, source_hash=wanted, verify_ssl=file.verify_ssl
-        )
-    if not file.sfn:
-        changes["sum"] = "Checksum differs"
-        return
-    changes["diff"] = texts.compare_files(
-        file.name, file.sfn, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
+def _read_to_write(ctx: MinionContext, file: DesiredFile) -> FileStatus:
+    """As :func:`read_file`; content is compared with what is at hand, whatever hash was given."""
+    source = file.source
+    if source is not None and (source.path or not source.known):
+        source = replace(source, path=source.path or _fetch(ctx, source))
+        if source.path:
+            form = source.hash_type(ctx)
+            known = {"hash_type": form, "hsum": hashes.file_hash(source.path, form)}
+            file = replace(file, source=replace(source, known=known))
+    return read_file(ctx, file)
+
+
+def _manage_existing(
+    ctx: MinionContext, file: DesiredFile, now: FileStatus, ret: dict[str, Any]
+) -> dict[str, Any]:
+    if now.difference:
+        write_content(ctx, file)
+        ret["changes"]["diff"] = now.difference
+    ret = _check_permissions(ctx, file, ret)
+    if ret["changes"]:
+        ret["comment"] = f"File {file.name} updated"
+    elif ret["result"]:
+        ret["comment"] = f"File {file.name} is in the correct state"
+    return ret
+
+
+def _manage_new(ctx: MinionContext, file: DesiredFile, ret: dict[str, Any]) -> dict[str, Any]:
+    create_file(ctx, file)
+    ret["changes"].update(find_changes(file, FileStatus(), _status_of(file)))
+    if not file.has_content:
+        ret["comment"] = "Empty file"
+    ret = _check_permissions(ctx, file, ret)
+    if not ret["comment"]:
+        ret["comment"] = f"File {file.name} updated"
+    return ret
+
+
+def _status_of(file: DesiredFile) -> FileStatus:
+    return FileStatus(status=os.stat(file.name, follow_symlinks=file.follow))
+
+
+def _check_permissions(
+    ctx: MinionContext, file: DesiredFile, ret: dict[str, Any]
+) -> dict[str, Any]:
+    test = ctx.config.files.test
+    found, _ = permissions.check(
+        file.name, ret, file.wanted, ctx.host, follow=file.follow, test=test
     )
-
-
-def _check_contents(ctx: MinionContext, file: File, changes: dict[str, Any]) -> None:
-    with content.scratch(file.data()) as scratch:
-        try:
-            found = texts.compare_files(
-                file.name, scratch, names=False, show=file.show_changes, obfuscate=obfuscates(ctx)
-            )
-        except FunctionError as error:
-            found = str(error)
-    if found:
-        changes["diff"] = found
-
-
-def _other_owners(wanted: DesiredPermissions, found: os.stat_result) -> dict[str, Any]:
-    parts = (
-        ("user", wanted.user, found.st_uid, permissions.user_name(found.st_uid, wanted.user)),
-        ("group", wanted.group, found.st_gid, permissions.group_name(found.st_gid, wanted.group)),
-    )
-    changes: dict[str, Any] = {
-        part: value for part, value, number, name in parts if value not in (None, number, name)
-    }
-    if wanted.mode is not None:
-        mode = permissions.normalize_mode(wanted.mode)
-        if mode != permissions.mode_text(found.st_mode):
-            changes["mode"] = mode
-    return changes
-
-
-def _other_attrs(ctx: MinionContext, file: File) -> dict[str, Any]:
-    from saltlite.providers.file import permissions
-
-    if file.wanted.attrs is None:
-        return {}
-    now = (permissions.read_attributes(ctx.host, file.name) or {}).get(file.name)
-    if now is None or not any(permissions.compare_attributes(now, file.wanted.attrs)):
-        return {}
-    return {"attrs": file.wanted.attrs}
+    return found
 
 
 def without_owners(name: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -405,6 +472,3 @@ def without_owners(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     if not os.path.realpath(name).startswith(os.path.join(tempfile.gettempdir(), "")):
         return changes
     return {part: value for part, value in changes.items() if part not in _OWNERSHIP}
-
-
-_OWNERSHIP = frozenset({"user", "group", "mode"})

@@ -161,8 +161,11 @@ def status(path: str, *, follow: bool = True) -> os.stat_result:
     Raises:
         FunctionError: there is no such file.
     """
+    if follow:
+        with contextlib.suppress(OSError):
+            return os.stat(path)
     try:
-        return os.stat(path) if follow and os.path.exists(path) else os.lstat(path)
+        return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         raise FunctionError(f"Path not found: {path}") from None
     except OSError as error:
@@ -274,6 +277,24 @@ def check(
         said = "; ".join(part for part in (earlier, *checked.comments) if part)
     ret["comment"] = said
     return ret, checked.seen
+
+
+def find_differences(
+    name: str, wanted: DesiredPermissions, host: Host, *, follow: bool
+) -> dict[str, Any]:
+    """What is not as wanted, in the form of a state's ``changes``; raises FunctionError."""
+    ret, _ = check(name, None, wanted, host, follow=follow, test=True)
+    return dict(ret["changes"])
+
+
+def enforce(
+    name: str, wanted: DesiredPermissions, host: Host, *, follow: bool = False
+) -> dict[str, Any]:
+    """Change what is not as wanted; what was changed. Raises FunctionError for what cannot be."""
+    ret, _ = check(name, None, wanted, host, follow=follow, test=False)
+    if not ret["result"]:
+        raise FunctionError(str(ret["comment"]))
+    return dict(ret["changes"])
 
 
 class _Check:

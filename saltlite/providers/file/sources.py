@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.providers.file import hashes
 from saltlite.providers.file.content import keep_scratch
@@ -18,8 +19,67 @@ if TYPE_CHECKING:
 WEB = ("http", "https", "ftp", "swift", "s3")
 NONE_FOUND = "none of the specified sources were found"
 
-Managed = tuple[str, dict[str, str], str]
-"""Path of the content, its hash and a complaint; an empty path: still at its source."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a content comes from; the fields are called as Salt's arguments.
+
+    ``source`` may be a list, of which the first that is there counts (:func:`choose_source`).
+    ``known`` is the hash that the content has to have, as ``{"hash_type", "hsum"}``, empty as long
+    as none is known; ``path`` is where the content lies here, empty while it is only at its source.
+    """
+
+    source: Any = None
+    source_hash: Any = ""
+    source_hash_name: Any = None
+    saltenv: str = "base"
+    skip_verify: bool = False
+    verify_ssl: bool = True
+    use_etag: bool = False
+    known: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""
+
+    @property
+    def url(self) -> str:
+        """The source as a text, of one that is chosen."""
+        return str(self.source)
+
+    def hash_type(self, ctx: MinionContext) -> str:
+        """The kind of hash that the content is known by."""
+        return self.known.get("hash_type") or ctx.config.files.hash_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """How a text becomes another; without an engine (``template``) it stays as it is."""
+
+    template: Any = None
+    context: Any = None
+    defaults: Any = None
+
+    def refuse_unknown(self) -> None:
+        """Raise FunctionError if there is no such engine."""
+        from saltlite.templates.template import ENGINES
+
+        if self.template not in ENGINES:
+            raise FunctionError(f"Specified template format {self.template} is not supported")
+
+    def render(
+        self, ctx: MinionContext, text: str, saltenv: str, *, path: str = "", name: str = ""
+    ) -> str:
+        """A text rendered, with what lies in ``context`` on top of ``defaults``.
+
+        Raises:
+            RenderError: it does not render.
+            ValueError: context or defaults are no maps.
+        """
+        from saltlite.templates.template import render_template
+
+        return render_template(
+            text, str(self.template), ctx,
+            saltenv=saltenv or "base", context=dict(self.context or {}),
+            defaults=dict(self.defaults or {}), path=path, name=name,
+        )  # fmt: skip
 
 
 def client(ctx: MinionContext) -> FileClient:
@@ -52,23 +112,21 @@ def is_of_web(source: str) -> bool:
     return scheme_of(source) in WEB
 
 
-def choose_source(
-    ctx: MinionContext, source: object, source_hash: object, saltenv: Any
-) -> tuple[Any, Any]:
-    """The first of several sources that is there, and its hash; a single one is not looked at.
+def choose_source(ctx: MinionContext, source: Source) -> Source:
+    """The first of several that is there, with its hash; a single one is not looked at.
 
     Raises:
         FunctionError: none of them is there.
     """
-    if not isinstance(source, list):
-        return source, source_hash
-    for one in source:
-        name, its_hash = one, source_hash
+    if not isinstance(source.source, list):
+        return source
+    for one in source.source:
+        url, its_hash = one, source.source_hash
         if isinstance(one, Mapping) and len(one) == 1:
-            (name, given), *_ = one.items()
-            its_hash = given or source_hash
-        if _is_there(ctx, str(name), saltenv or "base"):
-            return name, its_hash
+            (url, given), *_ = one.items()
+            its_hash = given or its_hash
+        if _is_there(ctx, str(url), source.saltenv or "base"):
+            return replace(source, source=url, source_hash=its_hash)
     raise FunctionError(NONE_FOUND)
 
 
@@ -97,35 +155,29 @@ def _on_the_server(ctx: MinionContext, source: str, saltenv: str) -> bool:
     return location.path.rstrip("/") in files.list_dirs(env, location.path)
 
 
-def source_sum(
-    ctx: MinionContext,
-    file_name: str,
-    source: str,
-    source_hash: object,
-    source_hash_name: object,
-    saltenv: str,
-    *,
-    verify_ssl: bool = True,
-) -> dict[str, str]:
+def find_sum(ctx: MinionContext, source: Source, file_name: str = "") -> dict[str, str]:
     """``{"hash_type", "hsum"}`` of an expression, or from a file with hashes.
+
+    ``file_name`` is looked for there, if there is no ``source_hash_name``.
 
     Raises:
         FunctionError: there is none.
         OSError: the file with hashes cannot be read.
     """
-    if not isinstance(source_hash, str):
-        kind = type(source_hash).__name__
+    given = source.source_hash
+    if not isinstance(given, str):
+        kind = type(given).__name__
         raise TypeError(f"expected str, bytes or os.PathLike object, not {kind}")
-    if not hashes.is_location(source_hash):
-        return hashes.from_expression(source_hash)
-    path = local_path(source_hash)
-    if not is_local(source_hash):
-        path = client(ctx).cache_file(source_hash, saltenv, verify_ssl=verify_ssl)
+    if not hashes.is_location(given):
+        return hashes.from_expression(given)
+    path = local_path(given)
+    if not is_local(given):
+        path = client(ctx).cache_file(given, source.saltenv, verify_ssl=source.verify_ssl)
     if not path:
-        raise FunctionError(f"Source hash file {source_hash} not found")
-    found = extract(path, "", file_name, source, source_hash_name)
+        raise FunctionError(f"Source hash file {given} not found")
+    found = extract(path, "", file_name, source.url, source.source_hash_name)
     if found is None:
-        raise hashes.invalid(source_hash)
+        raise hashes.invalid(given)
     return {"hsum": found["hsum"].lower(), "hash_type": found["hash_type"]}
 
 
@@ -137,55 +189,45 @@ def extract(
         return hashes.extract_hash(lines, hash_type, file_name, source, source_hash_name)
 
 
-def fetch_managed(
-    ctx: MinionContext,
-    name: str,
-    source: Any,
-    source_hash: object,
-    source_hash_name: object,
-    saltenv: str,
-    *,
-    template: Any = None,
-    context: object = None,
-    defaults: Any = None,
-    seen: Mapping[str, Any] | None = None,
-    skip_verify: bool = False,
-    verify_ssl: bool = True,
-    use_etag: bool = False,
-    lazy: bool = False,
-) -> Managed:
-    """Have the content of a managed file, rendered if it is a template.
+def locate_content(
+    ctx: MinionContext, name: str, source: Source, *, lazy: bool = False, here: bool = False
+) -> Source:
+    """A chosen source with the hash that its content has, and where that lies on this machine.
 
-    A template sees ``name``, ``source`` and ``seen`` (``user``, ``group``, ``mode``, ``attrs``),
-    below what its defaults and context say. With ``lazy`` nothing is fetched for a file that has
-    the hash of its source already.
+    Content of the file server stays there unless it shall be ``here``. With ``lazy`` nothing is
+    fetched for a file ``name`` that has the hash of its source already.
 
     Raises:
-        RenderError: the template does not render.
+        FunctionError: there is none, or nobody knows its hash.
         OSError: a file of this machine cannot be read.
     """
-    if not source:
-        return "", {}, ""
+    source = replace(source, known=_find_known(ctx, name, source))
+    if is_local(source.url):
+        return replace(source, path=local_path(source.url))
+    if lazy and not here and is_of_web(source.url) and has_content(name, source.known):
+        return source
+    if not here and not is_of_web(source.url):
+        return source
     try:
-        found = _locate_hash(
-            ctx, name, str(source), source_hash, source_hash_name, saltenv,
-            skip_verify, verify_ssl, use_etag,
-        )  # fmt: skip
-    except FunctionError as error:
-        return "", {}, str(error)
-    if isinstance(found, str):
-        return "", {}, found
-    path = local_path(source) if is_local(source) else ""
-    if lazy and not template and found and has_content(name, found):
-        return "", found, ""
-    if not path and (template or scheme_of(source) in WEB):
-        path, complaint = _fetch_copy(ctx, source, saltenv, found, verify_ssl, use_etag)
-        if complaint:
-            return "", {}, complaint
-    if not template:
-        return path, found, ""
-    below = {"name": name, "source": source, **(seen or {}), **dict(defaults or {})}
-    return _render_source(ctx, path, str(source), str(template), saltenv, context, below)
+        path = fetch_copy(ctx, source)
+    except SaltliteError as error:
+        raise FunctionError(f"Failed to cache {source.url}: {error}") from error
+    if not path:
+        raise FunctionError(_say_missing(source))
+    return replace(source, path=path)
+
+
+def fetch_copy(ctx: MinionContext, source: Source) -> str:
+    """The path of a copy in the minion's cache, empty if the source is not there.
+
+    Raises:
+        SaltliteError: it cannot be had, or does not have its hash.
+    """
+    return client(ctx).cache_file(
+        source.url, source.saltenv,
+        source_hash=source.known.get("hsum") if is_of_web(source.url) else None,
+        verify_ssl=source.verify_ssl, use_etag=source.use_etag,
+    )  # fmt: skip
 
 
 def has_content(name: str, wanted: Mapping[str, str]) -> bool:
@@ -200,114 +242,84 @@ def has_content(name: str, wanted: Mapping[str, str]) -> bool:
         return False
 
 
-def _locate_hash(
-    ctx: MinionContext,
-    name: str,
-    source: str,
-    source_hash: object,
-    source_hash_name: object,
-    saltenv: str,
-    skip_verify: bool,
-    verify_ssl: bool,
-    use_etag: bool,
-) -> dict[str, str] | str:
-    """The hash that a source shall have, or a complaint."""
-    if scheme_of(source) == "salt":
-        found = client(ctx).hash_file(source, saltenv)
-        return found or f"Source file {source} not found in saltenv '{saltenv}'"
-    path = local_path(source)
-    if is_local(source) and not os.path.exists(path):
-        return f"Local file source {path} does not exist"
-    if source_hash and not skip_verify:
-        return source_sum(
-            ctx, name, source, source_hash, source_hash_name, saltenv, verify_ssl=verify_ssl
-        )
-    if is_local(source):
+def _find_known(ctx: MinionContext, name: str, source: Source) -> Mapping[str, str]:
+    """The hash that a source shall have."""
+    url = source.url
+    if scheme_of(url) == "salt":
+        found = client(ctx).hash_file(url, source.saltenv)
+        if not found:
+            raise FunctionError(_say_missing(source))
+        return found
+    path = local_path(url)
+    if is_local(url) and not os.path.exists(path):
+        raise FunctionError(f"Local file source {path} does not exist")
+    if source.source_hash and not source.skip_verify:
+        return find_sum(ctx, source, name)
+    if is_local(url):
         form = ctx.config.files.hash_type
         return {"hsum": hashes.file_hash(path, form), "hash_type": form}
-    if skip_verify or use_etag:
+    if source.skip_verify or source.use_etag:
         return {}
-    return (
-        f"Unable to verify upstream hash of source file {source}, please set source_hash or set"
+    raise unverified(source.url)
+
+
+def _say_missing(source: Source) -> str:
+    return f"Source file {source.url} not found in saltenv '{source.saltenv}'"
+
+
+def unverified(url: str) -> FunctionError:
+    """Salt's sentence about a source whose content nothing says to be right."""
+    return FunctionError(
+        f"Unable to verify upstream hash of source file {url}, please set source_hash or set"
         " skip_verify or use_etag to True"
     )
 
 
-def _fetch_copy(
-    ctx: MinionContext,
-    source: str,
-    saltenv: str,
-    wanted: Mapping[str, str],
-    verify_ssl: bool,
-    use_etag: bool,
-) -> tuple[str, str]:
-    """The path of the copy, and a complaint."""
-    try:
-        path = client(ctx).cache_file(
-            source,
-            saltenv,
-            source_hash=wanted.get("hsum") if scheme_of(source) in WEB else None,
-            verify_ssl=verify_ssl,
-            use_etag=use_etag,
-        )
-    except SaltliteError as error:
-        return "", f"Failed to cache {source}: {error}"
-    return path, "" if path else f"Source file {source} not found in saltenv '{saltenv}'"
+def render_source(
+    ctx: MinionContext, name: str, source: Source, template: Template, seen: Mapping[str, Any]
+) -> bytes:
+    """The content of a source that is here, rendered.
 
+    A template sees ``name``, ``source`` and ``seen`` (``user``, ``group``, ``mode``, ``attrs``),
+    below what its defaults and context say.
 
-def _render_source(
-    ctx: MinionContext,
-    path: str,
-    source: str,
-    template: str,
-    saltenv: str,
-    context: object,
-    defaults: object,
-) -> Managed:
-    if not is_engine(template):
-        return path, {}, f"Specified template format {template} is not supported"
-    with open(path, encoding="utf-8", newline="") as file:
+    Raises:
+        FunctionError: there is no such engine.
+        RenderError: the template does not render.
+    """
+    template.refuse_unknown()
+    with open(source.path, encoding="utf-8", newline="") as file:
         text = file.read()
-    name = source.removeprefix("salt://").partition("?")[0] if scheme_of(source) == "salt" else ""
-    data = render(ctx, text, template, saltenv, context, defaults, path=path, name=name).encode()
+    url = source.url
+    inner = url.removeprefix("salt://").partition("?")[0] if scheme_of(url) == "salt" else ""
+    below = {"name": name, "source": source.source, **seen, **dict(template.defaults or {})}
+    whole = replace(template, defaults=below)
+    return whole.render(ctx, text, source.saltenv, path=source.path, name=inner).encode()
+
+
+def fetch_managed(
+    ctx: MinionContext, name: str, source: Source, template: Template, seen: Mapping[str, Any]
+) -> tuple[str, Mapping[str, str], str]:
+    """Path of the content of a managed file, its hash and a complaint, as ``file.get_managed``.
+
+    Without a path the content is still at its source; that of a template is in a scratch file.
+
+    Raises:
+        RenderError: the template does not render.
+        OSError: a file of this machine cannot be read.
+    """
+    if not source.source:
+        return "", {}, ""
+    try:
+        found = locate_content(ctx, name, source, here=bool(template.template))
+    except FunctionError as error:
+        return "", {}, str(error)
+    if not template.template:
+        return found.path, found.known, ""
+    try:
+        data = render_source(ctx, name, found, template, seen)
+    except FunctionError as error:
+        return found.path, {}, str(error)
     form = ctx.config.files.hash_type
     scratch = keep_scratch(data)
     return scratch, {"hash_type": form, "hsum": hashes.file_hash(scratch, form)}, ""
-
-
-def is_engine(template: str) -> bool:
-    """Whether there is a template engine of this name."""
-    from saltlite.templates.template import ENGINES
-
-    return template in ENGINES
-
-
-def render(
-    ctx: MinionContext,
-    text: str,
-    template: str,
-    saltenv: str,
-    context: Any,
-    defaults: Any,
-    *,
-    path: str = "",
-    name: str = "",
-) -> str:
-    """A text template with what lies in ``context`` on top of ``defaults``.
-
-    Raises:
-        RenderError: it does not render.
-        ValueError: context or defaults are no maps.
-    """
-    from saltlite.templates.template import render_template
-
-    return render_template(
-        text,
-        template,
-        ctx,
-        saltenv=saltenv or "base",
-        context=dict(context or {}),
-        defaults=dict(defaults or {}),
-        path=path,
-        name=name,
-    )

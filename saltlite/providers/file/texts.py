@@ -61,23 +61,31 @@ OBFUSCATED = "<Obfuscated Template>"
 
 
 def compare_files(
-    old: str, new: str, *, names: bool = True, show: object = True, obfuscate: bool = False
+    old: str,
+    new: str | bytes,
+    *,
+    names: bool = True,
+    show: object = True,
+    obfuscate: bool = False,
 ) -> str:
-    """What turns ``old`` into ``new``; empty for equal content.
+    """What turns the file ``old`` into ``new``, a file or a content; empty for equal content.
 
     Raises:
         FunctionError: one of them cannot be read.
     """
-    if _are_equal(old, new):
-        return ""
+    try:
+        if _are_equal(old, new):
+            return ""
+    except OSError as error:
+        raise FunctionError(f"Failed to read {error.filename}: {error.strerror}") from error
     if obfuscate:
         return OBFUSCATED
     if not show:
         return HIDDEN
-    texts = [is_text(_read_begin(path)) for path in (old, new)]
-    if not all(texts):
-        return _say_binary(*texts)
-    shown = (old, new) if names else ("", "")
+    old_is_text, new_is_text = is_text(_read_begin(old)), is_text(_read_begin(new))
+    if not (old_is_text and new_is_text):
+        return _say_binary(old_is_text, new_is_text)
+    shown = (old, str(new)) if names else ("", "")
     return unified_diff(split_lines(_read_text(old)), split_lines(_read_text(new)), *shown)
 
 
@@ -87,22 +95,26 @@ def _say_binary(old_is_text: bool, new_is_text: bool) -> str:
     return "Replace binary file with text file" if new_is_text else "Replace binary file"
 
 
-def _are_equal(old: str, new: str) -> bool:
-    try:
-        if os.stat(old).st_size != os.stat(new).st_size:
-            _read_begin(old)
-            _read_begin(new)
-            return False
+def _are_equal(old: str, new: str | bytes) -> bool:
+    if os.stat(old).st_size != (os.stat(new).st_size if isinstance(new, str) else len(new)):
+        _read_begin(old)
+        _read_begin(new)
+        return False
+    if isinstance(new, str):
         return file_hash(old) == file_hash(new)
-    except OSError as error:
-        raise FunctionError(f"Failed to read {error.filename}: {error.strerror}") from error
+    with open(old, "rb") as file:
+        return file.read() == new
 
 
-def _read_begin(path: str) -> bytes:
-    with open(path, "rb") as file:
+def _read_begin(one: str | bytes) -> bytes:
+    if isinstance(one, bytes):
+        return one[:SNIFFED_BYTES]
+    with open(one, "rb") as file:
         return file.read(SNIFFED_BYTES)
 
 
-def _read_text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace", newline="") as file:
+def _read_text(one: str | bytes) -> str:
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "replace")
+    with open(one, encoding="utf-8", errors="replace", newline="") as file:
         return file.read()

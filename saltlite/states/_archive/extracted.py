@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.dataclasses import dataclass, replace
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules.file import moving
 from saltlite.providers import staging
 from saltlite.providers.file import content, paths, permissions, sources
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive
-from saltlite.states._file.checks import Told, failure, system_errors
+from saltlite.states.file.checks import failure, system_errors
 
 _TOPS = ("top_level_dirs", "top_level_files", "top_level_links")
 _KINDS: Mapping[str, Callable[[int], bool]] = {
@@ -94,7 +93,6 @@ class Extracted(Resource[ArchiveDifferences]):
     note: Note | None = None
     update: bool = False
     warnings: Sequence[str] = ()
-    told: Told = field(default_factory=Told)
     drawn: ClassVar[frozenset[str]] = frozenset(
         {"directories_created", "extracted_files", "removed", "updated ownership"}
     )
@@ -103,9 +101,7 @@ class Extracted(Resource[ArchiveDifferences]):
         if self.guard and os.path.exists(self.guard):
             return ArchiveDifferences(guarded=True)
         missing, wrong, there = self._compare_members()
-        if self._is_unpacked and self.archive.is_shaped:
-            missing = []  # the program has had its way
-        if self.overwrite and not self._is_unpacked and not (missing or wrong):
+        if self.overwrite and not (missing or wrong):
             missing = ["."]
         with system_errors():
             stale = self._is_stale()
@@ -117,10 +113,6 @@ class Extracted(Resource[ArchiveDifferences]):
         return ArchiveDifferences(
             missing=missing, wrong=wrong, foreign=foreign, stale=stale, lost=lost
         )
-
-    @property
-    def _is_unpacked(self) -> bool:
-        return "extracted_files" in self.told.changes
 
     def _compare_members(self) -> tuple[list[str], list[str], list[str]]:
         missing: list[str] = []
@@ -146,7 +138,7 @@ class Extracted(Resource[ArchiveDifferences]):
         return os.path.join(self.name, member.lstrip("/"))
 
     def _is_stale(self) -> bool:
-        if self.note is None or not self.update or self._is_unpacked:
+        if self.note is None or not self.update:
             return False
         return self.note.is_of(self.archive.path) is False
 
@@ -155,7 +147,7 @@ class Extracted(Resource[ArchiveDifferences]):
         if self.note is not None and not self.note.is_of():
             self.note.write()
         if self.forget and not sources.is_local(self.archive.source):
-            moving.remove(self.archive.path)
+            paths.remove(self.archive.path)
 
     def plan(self, now: ArchiveDifferences) -> Sequence[Step] | Verdict:
         if now.guarded:
@@ -177,10 +169,19 @@ class Extracted(Resource[ArchiveDifferences]):
                 f"Archive {self.archive.source} would be extracted to {self.name}{_say_reason(now)}"
             )
             extract = Step(would=would, run=lambda ctx: self._extract_archive(ctx, now))
-            return (extract, own) if self.owner.is_given() else (extract,)
+            remember = Step(would="", run=self._remember_extracted)
+            return (extract, remember, own) if self.owner.is_given() else (extract, remember)
         if now.lost:
             return failure(_say_lost(now.lost))
         return (own,) if now.foreign else ()
+
+    def plan_rest(
+        self, after: ArchiveDifferences, steps: Sequence[Step]
+    ) -> Sequence[Step] | Verdict:
+        if _is_unpacked(steps):  # the program has had its way
+            is_met = self.archive.is_shaped or list(after.missing) == ["."]
+            after = replace(after, missing=() if is_met else after.missing, stale=False)
+        return self.plan(after)
 
     def would(self, now: ArchiveDifferences, steps: Sequence[Step]) -> str:
         return steps[0].would
@@ -193,7 +194,7 @@ class Extracted(Resource[ArchiveDifferences]):
     def comment_changed(
         self, before: ArchiveDifferences, after: ArchiveDifferences, steps: Sequence[Step]
     ) -> str:
-        if not self._is_unpacked:
+        if not _is_unpacked(steps):
             return self.comment_unchanged(before)
         said = f"{self.archive.source} extracted to {self.name}{_say_reason(before)}"
         if self.archive.trim is not False:
@@ -203,19 +204,27 @@ class Extracted(Resource[ArchiveDifferences]):
     def changes(
         self, before: ArchiveDifferences, after: ArchiveDifferences, steps: Sequence[Step]
     ) -> dict[str, Any]:
-        return dict(self.told.changes)
+        return {part: its for step in steps for part, its in (step.output or {}).items()}
 
     def more(self) -> Mapping[str, Any]:
         return {"warnings": list(self.warnings)} if self.warnings else {}
 
-    def _extract_archive(self, ctx: MinionContext, now: ArchiveDifferences) -> None:
+    def _extract_archive(self, ctx: MinionContext, now: ArchiveDifferences) -> dict[str, Any]:
+        """Unpack it; what was done, in the form of ``changes``."""
         with system_errors():
-            self._make_room(now)
+            done = self._make_room(now)
             if not os.path.isdir(self.name):
                 uid, _ = self.owner.ids()
                 paths.make_dirs(self.name.rstrip("/"), None, (uid, permissions.UNCHANGED))
-                self.told.changes["directories_created"] = [self.name]
-            self.told.changes["extracted_files"] = self._unpack_members(ctx)
+                done["directories_created"] = [self.name]
+            done["extracted_files"] = self._unpack_members(ctx)
+        return done
+
+    def _remember_extracted(self, ctx: MinionContext) -> None:
+        missing, wrong, _ = self._compare_members()
+        if not wrong and (self.archive.is_shaped or not missing):
+            with system_errors():
+                self._remember_source(ctx)
 
     def _unpack_members(self, ctx: MinionContext) -> list[str]:
         """Where others may write, the program works in a directory that they cannot reach."""
@@ -228,22 +237,22 @@ class Extracted(Resource[ArchiveDifferences]):
             told = self.archive.unpack(ctx, folder)
         return [line.replace(folder, self.name.rstrip("/")) for line in told]
 
-    def _make_room(self, now: ArchiveDifferences) -> None:
+    def _make_room(self, now: ArchiveDifferences) -> dict[str, Any]:
         doomed = list(now.wrong)
         if self.clean:
             doomed += [member for top in _TOPS for member in self.members[top]]
         removed = []
         for path in map(self._place_member, doomed):
-            if moving.remove(path.rstrip("/")) and path not in removed:
+            if paths.remove(path.rstrip("/")) and path not in removed:
                 removed.append(path)
-        if removed:
-            self.told.changes["removed"] = removed
+        done: dict[str, Any] = {"removed": removed} if removed else {}
         if self.clean_parent and os.path.isdir(self.name):
-            moving.remove(self.name.rstrip("/"))
+            paths.remove(self.name.rstrip("/"))
             said = f"Directory {self.name} was removed prior to the extraction"
-            self.told.changes.setdefault("removed", said)
+            done.setdefault("removed", said)
+        return done
 
-    def _give_to_owner(self) -> None:
+    def _give_to_owner(self) -> dict[str, Any]:
         uid, gid = self.owner.ids()
         with system_errors():
             if self.owner.below and not os.path.lexists(self.owner.below):
@@ -252,8 +261,11 @@ class Extracted(Resource[ArchiveDifferences]):
             foreign = self.owner.foreign(there)
             for path in sorted(foreign, key=lambda path: -path.count("/")):
                 permissions.chown(path, uid, gid, follow=False)
-        if foreign:
-            self.told.changes["updated ownership"] = True
+        return {"updated ownership": True} if foreign else {}
+
+
+def _is_unpacked(steps: Sequence[Step]) -> bool:
+    return any("extracted_files" in (step.output or {}) for step in steps)
 
 
 def _say_reason(seen: ArchiveDifferences) -> str:

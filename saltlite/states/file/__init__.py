@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "managed": ("decode", "managed", "serialize"),
-    "directories": ("directory", "recurse"),
-    "links": ("hardlink", "shortcut", "symlink"),
-    "presence": ("absent", "exists", "missing", "mknod", "touch"),
-    "editing": (
-        "accumulated",
-        "append",
-        "blockreplace",
-        "comment",
-        "keyvalue",
-        "line",
-        "patch",
-        "prepend",
-        "replace",
-        "uncomment",
-    ),
-    "moving": ("copy", "rename"),
-    "cleaning": ("pruned", "retention_schedule", "tidied"),
-    "caching": ("cached", "not_cached"),
-    "watching": ("mod_watch",),
+_NAMES = {
+    "managed": "managed",
+    "serialized": "decode serialize",
+    "directory": "directory",
+    "tree": "recurse",
+    "links": "hardlink shortcut symlink",
+    "presence": "absent exists missing mknod touch",
+    "edits": "accumulated append blockreplace comment keyvalue line prepend replace uncomment",
+    "patching": "patch",
+    "moving": "copy rename",
+    "cleaning": "pruned tidied",
+    "retention": "retention_schedule",
+    "caching": "cached not_cached",
+    "watching": "mod_watch",
 }
+PARTS: Mapping[str, Sequence[str]] = {part: names.split() for part, names in _NAMES.items()}

@@ -83,7 +83,7 @@ def test_what_no_longer_matches_is_not_replaced_again(text, pattern):
 
 @given(lines, st.text("abc", min_size=1, max_size=5))
 def test_what_was_appended_is_found(text, content):
-    wanted = edits.Replacement(pattern="zz", repl=content, append=True)
+    wanted = edits.Replacement(pattern="zz", repl=content, append_if_not_found=True)
     once = edits.replace_matches(text.encode(), wanted)
     assert f"{content}\n".encode() in once
     assert edits.replace_matches(once, wanted) == once
@@ -95,8 +95,8 @@ def test_a_block_is_put_once(text, content, place):
         marker_start="<begin>",
         marker_end="<end>",
         content=content,
-        append=place == "append",
-        prepend=place == "prepend",
+        append_if_not_found=place == "append",
+        prepend_if_not_found=place == "prepend",
     )
     once = block_replaced(text, block)
     assert f"<begin>\n{content}<end>\n" in once

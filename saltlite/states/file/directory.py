@@ -3,19 +3,78 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError, UntrustedPath
-from saltlite.highstate.chunk import Chunk
-from saltlite.highstate.resource import Resource, Step, Verdict
-from saltlite.modules.file import moving
+from saltlite.highstate.chunk import LOWSTATE, Chunk
+from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states._file.checks import Told, failure, require_owners, system_errors
-from saltlite.states._file.patterns import matches
+from saltlite.states.file.checks import (
+    explain_bad_name,
+    failure,
+    owner_of,
+    require_owners,
+    system_errors,
+)
+from saltlite.states.file.patterns import matches
+
+
+def directory(
+    ctx: MinionContext,
+    name: str,
+    user: object = None,
+    group: object = None,
+    recurse: object = None,
+    max_depth: object = None,
+    dir_mode: object = None,
+    file_mode: object = None,
+    makedirs: bool = False,
+    clean: bool = False,
+    require: object = None,
+    exclude_pat: object = None,
+    follow_symlinks: bool = False,
+    force: bool = False,
+    backupname: object = None,
+    allow_symlink: bool = True,
+    children_only: bool = False,
+    mode: object = None,
+    **kwargs: Any,
+) -> Declared:
+    """A directory, and whose and how open everything in it is."""
+    wrong = explain_bad_name(name, "directory")
+    if wrong:
+        return wrong
+    name = os.path.expanduser(name)
+    if name != "/":
+        name = name.rstrip("/")
+    if clean and max_depth is not None:
+        return failure("Cannot specify both max_depth and clean")
+    wanted_mode = mode if dir_mode is None else dir_mode
+    own = DesiredPermissions(
+        user=owner_of(user, kwargs), group=group, mode=wanted_mode, attrs=kwargs.get("attrs")
+    )
+    return Directory(
+        name=name, own=own, file_mode=wanted_mode if file_mode is None else file_mode,
+        recursion=recursion(recurse, own, max_depth), clean=clean,
+        keep=list_required(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
+        makedirs=makedirs, force=force, backupname=str(backupname or ""), follow=follow_symlinks,
+        allow_symlink=allow_symlink, children_only=children_only,
+    )  # fmt: skip
+
+
+def list_required(ctx: MinionContext, require: object, name: str) -> frozenset[str]:
+    """The paths below a directory that required states are about, and those they are in."""
+    low = ctx.state.get(LOWSTATE, ())
+    pairs = [
+        pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
+        for pair in one.items()
+    ]  # fmt: skip
+    return list_kept(name, low, pairs)
+
 
 RECURSE = ("user", "group", "mode", "ignore_files", "ignore_dirs", "silent")
 CLEANED = "Removed due to clean"
@@ -29,9 +88,9 @@ class DirectoryStatus:
     ``spare`` what is to be cleaned away.
     """
 
-    kind: str
-    changes: Mapping[str, Mapping[str, Any]]
-    spare: Mapping[str, Mapping[str, Any]]
+    kind: str = ""
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    spare: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     backup: str = ""
 
 
@@ -61,7 +120,6 @@ class Directory(Resource[DirectoryStatus]):
     follow: bool = False
     allow_symlink: bool = True
     children_only: bool = False
-    told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> DirectoryStatus:
         backup = _kind_of(self.backupname) if self.backupname else ""
@@ -110,10 +168,15 @@ class Directory(Resource[DirectoryStatus]):
                 kind = {"file": "File", "link": "Symlink"}[before.kind]
                 forced = {"forced": f"{kind} was forcibly replaced"}
             return {**forced, self.name: {"directory": "new"}}
-        shown: dict[str, Any] = {**before.changes, **before.spare}
+        found: dict[str, Any] = {**before.changes, **before.spare}
         if self.recursion and self.recursion.silent:
-            shown = {"recursion": "Changes silenced"}
-        return {**shown, **self.told.changes}
+            found = {"recursion": "Changes silenced"}
+        # As in Salt, what was set of each is told once more, as if it were of the directory.
+        for path in sorted(before.changes, key=lambda path: path != self.name):
+            if path not in after.changes:
+                found.update(before.changes[path])
+        gone = [path for path in _without_contents(before.spare) if path not in after.spare]
+        return {**found, "removed": gone} if gone else found
 
     def _in_the_way(self, now: DirectoryStatus) -> Sequence[Step] | Verdict:
         if self.backupname:
@@ -157,12 +220,11 @@ class Directory(Resource[DirectoryStatus]):
         self, ctx: MinionContext, path: str, wanted: DesiredPermissions
     ) -> dict[str, Any]:
         try:
-            ret, _ = permissions.check(path, None, wanted, ctx.host, follow=self.follow, test=True)
+            return permissions.find_differences(path, wanted, ctx.host, follow=self.follow)
         except UntrustedPath:
             raise
         except FunctionError:  # it has gone meanwhile
             return {}
-        return dict(ret["changes"])
 
     def _wanted_below(self, recursion: Recursion, is_dir: bool) -> DesiredPermissions:
         parts = recursion.parts
@@ -207,11 +269,12 @@ class Directory(Resource[DirectoryStatus]):
         folder = os.path.dirname(self.name)
         if not os.path.isdir(folder) and not self.makedirs:
             raise FunctionError(f"No directory to create {self.name} in")
-        mode = None if self.own.mode is None else permissions.mode_number(self.own.mode)
+        if self.own.mode is not None:
+            permissions.mode_number(self.own.mode)  # complains before anything goes
         with system_errors():
             if os.path.lexists(self.name) and (self.force or self.backupname):
                 self._clear_path()
-            paths.make_dirs(self.name, mode, self.own.owner())
+            paths.make_folder(self.name, self.own)
         if self.own.attrs is not None:
             permissions.check(self.name, None, self.own, ctx.host, follow=True, test=False)
 
@@ -220,38 +283,30 @@ class Directory(Resource[DirectoryStatus]):
             paths.remove_tree(self.name)
             return
         if os.path.lexists(self.backupname):
-            moving.remove(self.backupname)
-        moving.rename(self.name, self.backupname)
+            paths.remove(self.backupname)
+        paths.rename(self.name, self.backupname)
 
     def _set_permissions(self, ctx: MinionContext, now: DirectoryStatus) -> None:
         require_owners(self.own.user, self.own.group)
         kinds = dict(self._walk_below(None))
-        told: dict[str, Any] = {}
         # what is in a directory goes first: others can put nothing into it until it is theirs
         for path in sorted(now.changes, key=lambda path: -path.count("/")):
             wanted = self.own
             if path != self.name and self.recursion:
                 wanted = self._wanted_below(self.recursion, kinds.get(path, False))
             with system_errors():
-                ret, _ = permissions.check(
-                    path, None, wanted, ctx.host, follow=self.follow, test=False
-                )
-            if not ret["result"]:
-                raise FunctionError(str(ret["comment"]))
-            told[path] = ret["changes"]
-        for path in sorted(now.changes, key=lambda path: path != self.name):
-            self.told.changes.update(told[path])
-        self._remove_spare(now.spare)
+                permissions.enforce(path, wanted, ctx.host, follow=self.follow)
+        for path in _without_contents(now.spare):
+            paths.remove(path)
 
-    def _remove_spare(self, spare: Mapping[str, object]) -> None:
-        gone: list[str] = []
-        for path in spare:
-            if any(path.startswith(f"{done}/") for done in gone):
-                continue
-            moving.remove(path)
-            gone.append(path)
-        if gone:
-            self.told.changes["removed"] = gone
+
+def _without_contents(spare: Iterable[str]) -> list[str]:
+    """Of directories and what is in them the directories alone; they come first."""
+    found: list[str] = []
+    for path in spare:
+        if not any(path.startswith(f"{folder}/") for folder in found):
+            found.append(path)
+    return found
 
 
 def _kind_of(path: str) -> str:

@@ -9,19 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Verdict
-from saltlite.providers.file import permissions
-
-
-@dataclass(slots=True)
-class Told:
-    """What was said of a step when it was taken; ``refused`` if the check did not let it."""
-
-    comment: str = ""
-    changes: dict[str, Any] = field(default_factory=dict)
-    refused: bool = False
+from saltlite.providers.file import paths, permissions
+from saltlite.providers.file.permissions import DesiredPermissions
 
 
 def failure(comment: str) -> Verdict:
@@ -101,3 +93,15 @@ def expressions() -> Iterator[None]:
         yield
     except re.error as error:
         raise FunctionError(f"{error.pattern!r} is no regular expression: {error}") from error
+
+
+def ensure_folder(name: str, missing: str, wanted: DesiredPermissions, *, makedirs: bool) -> None:
+    """Have the directory that a path is in; raises FunctionError with ``missing``."""
+    folder = os.path.dirname(name.rstrip("/"))
+    if os.path.isdir(folder):
+        return
+    if not makedirs:
+        raise FunctionError(missing)
+    require_owners(wanted.user, wanted.group)
+    with system_errors():
+        paths.make_folder(folder, wanted)

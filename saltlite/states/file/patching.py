@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, replace
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Action, Declared, Verdict
 from saltlite.providers import textfile
 from saltlite.providers.file import content, programs
-from saltlite.states._file.checks import failure
+from saltlite.providers.file.managed import DesiredFile, fetch_content
+from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.providers.file.sources import Source, Template
+from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file.managed import add_source
 
 _REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")
 _BACKWARD = ("-R", "--reverse")
@@ -20,6 +26,45 @@ APPLIED = "Patch was already applied"
 _HINT = (
     " Run state again using the reject_file option to save rejects to a persistent file."
 )  # fmt: skip
+
+
+def patch(
+    ctx: MinionContext,
+    name: str,
+    source: object = None,
+    source_hash: object = None,
+    source_hash_name: object = None,
+    skip_verify: bool = False,
+    template: object = None,
+    context: object = None,
+    defaults: object = None,
+    options: object = "",
+    reject_file: object = None,
+    strip: object = None,
+    saltenv: object = None,
+    **kwargs: Any,
+) -> Declared:
+    """A patch that is applied to a file, or to the files of a directory."""
+    name = os.path.expanduser(name)
+    if not os.path.isabs(name):
+        return failure(f"{name} is not an absolute path")
+    if not os.path.exists(name):
+        return failure(f"{name} does not exist")
+    if not source:
+        return failure("No source supplied for the patch")
+    checked = options_of(options, strip)
+    origin = replace(
+        read_fields(Source, locals()), source_hash=source_hash or "", saltenv=str(saltenv or "base")
+    )
+    file = DesiredFile(name=name, wanted=DesiredPermissions())
+    file = add_source(ctx, file, origin, read_fields(Template, locals()))
+    text = file.contents
+    if text is None and file.source is not None:
+        with system_errors(), open(fetch_content(ctx, file.source), "rb") as stream:
+            text = stream.read()
+    return Patch(
+        name=name, text=text or b"", options=checked, reject_file=str(reject_file or "")
+    ).declare(ctx)
 
 
 def options_of(given: object, strip: Any) -> list[str]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
-from saltlite.highstate.resource import Resource, Step
-from saltlite.states._file.cleaning import remove_paths
+from saltlite.highstate.resource import Declared, Resource, Step
+from saltlite.states.file.checks import failure
+from saltlite.states.file.cleaning import remove_paths
 
 Moment = datetime.datetime
 
@@ -25,6 +26,23 @@ _PERIODS: Mapping[str, Callable[[Moment], tuple[int, ...]]] = {
     "first_of_year": lambda at: (at.year,),
 }
 MOST_RECENT = "most_recent"
+
+
+def retention_schedule(
+    ctx: MinionContext,
+    name: str,
+    retain: object,
+    strptime_format: object = None,
+    timezone: object = None,
+) -> Declared:
+    """A directory with no more copies than the rules in ``retain`` keep."""
+    name = os.path.expanduser(name)
+    if not os.path.isdir(name):
+        return failure("Name provided to file.retention must be a directory")
+    return Retention(
+        name=name, rules=parse_rules(retain), form=str(strptime_format or ""),
+        zone=zone_of(timezone),
+    )  # fmt: skip
 
 
 def parse_rules(retain: object) -> dict[str, int | None]:

@@ -10,15 +10,95 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.errors import FunctionError, SaltliteError
-from saltlite.highstate.resource import Resource, Step, Verdict, join_changes
-from saltlite.providers.file import sources
+from saltlite.highstate.resource import Declared, Resource, Step, Verdict, join_changes
+from saltlite.providers.file import paths, sources
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states._file.checks import Told, failure, require_owners
-from saltlite.states._file.directory import Directory
-from saltlite.states._file.links import Symlink
-from saltlite.states._file.patterns import is_wanted, matches
+from saltlite.providers.file.sources import Source
+from saltlite.states.file.checks import explain_bad_name, failure, owner_of, require_owners
+from saltlite.states.file.directory import Directory, list_required
+from saltlite.states.file.links import Symlink, symlink
+from saltlite.states.file.managed import managed
+from saltlite.states.file.patterns import is_wanted, matches
 
 PIECE = "\n\n#### {} ####\n{}"
+
+
+def recurse(
+    ctx: MinionContext,
+    name: str,
+    source: object,
+    keep_source: bool = True,
+    clean: bool = False,
+    require: object = None,
+    user: object = None,
+    group: object = None,
+    dir_mode: object = None,
+    file_mode: object = None,
+    sym_mode: object = None,
+    template: object = None,
+    context: object = None,
+    replace: bool = True,
+    defaults: object = None,
+    include_empty: bool = False,
+    backup: object = "",
+    include_pat: object = None,
+    exclude_pat: object = None,
+    maxdepth: Any = None,
+    keep_symlinks: bool = False,
+    force_symlinks: bool = False,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> Declared:
+    """A directory of the file server with all that is in it."""
+    wrong = explain_bad_name(name, "recurse")
+    if wrong:
+        return wrong
+    if "mode" in kwargs:
+        return failure(
+            "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
+        )
+    user = owner_of(user, kwargs)
+    name = os.path.expanduser(name).rstrip("/")
+    if saltenv == "base":
+        saltenv = kwargs.get("__env__") or saltenv
+    for one in source if isinstance(source, list) else [source]:
+        if not str(one).startswith("salt://"):
+            return failure(f"Invalid source '{one}' (must be a salt:// URI)")
+    origin = _tree_source(ctx, source, saltenv)
+    wish = Wish(
+        include=include_pat, exclude=exclude_pat, include_empty=include_empty,
+        depth=None if maxdepth is None else int(maxdepth), keep_symlinks=keep_symlinks,
+    )  # fmt: skip
+
+    def of_file(path: str, below: str) -> Any:
+        head, _, query = origin.partition("?")
+        return managed(
+            ctx, path, f"{head}/{below}?{query or f'saltenv={saltenv}'}", user=user, group=group,
+            mode=file_mode, template=template, context=context, replace=replace,
+            defaults=defaults, backup=backup, saltenv=saltenv, dir_mode=dir_mode,
+            show_changes=kwargs.get("show_changes", True), keep_source=keep_source,
+        )  # fmt: skip
+
+    def of_link(path: str, target: str) -> Any:
+        return symlink(ctx, path, target, force=force_symlinks, user=user, group=group)
+
+    dirs = DesiredPermissions(user=user, group=group, mode=dir_mode)
+    found = listing(ctx, origin, saltenv, wish)
+    parts, folders = list_declared(name, found, dirs, of_file, of_link, sym_mode)
+    return Tree(
+        name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
+        exclude=exclude_pat, keep=list_required(ctx, require, name), forget=not keep_source,
+    )  # fmt: skip
+
+
+def _tree_source(ctx: MinionContext, source: object, saltenv: str) -> str:
+    try:
+        given = source if isinstance(source, list) else [source]
+        several = Source(source=[str(one).rstrip("/") for one in given], saltenv=saltenv)
+        found = sources.choose_source(ctx, several).source
+    except FunctionError as error:
+        raise FunctionError(f"Recurse failed: {error}") from error
+    return str(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +165,39 @@ def listing(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listin
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing of the tree: its declaration, and what is to be done."""
+    """One thing of the tree: its declaration, how it is, and what is to be done.
+
+    ``is_replaced``: something else is in its place, which goes before.
+    """
 
     path: str
     resource: Resource[Any]
+    now: Any
     steps: Sequence[Step]
+    is_replaced: bool = False
+
+    def say(self) -> str:
+        """What a test run says of it."""
+        if self.is_replaced:
+            return self.steps[0].would
+        return self.resource.would(self.now, self.steps)
+
+    def find_changes(self, after: Any) -> Mapping[str, Any]:
+        """What has changed of it; what nobody has looked at counts as nothing."""
+        if self.is_replaced:
+            return self.resource.changes(type(after)(), after, ())
+        return self.resource.changes(self.now, after, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeDifferences:
-    """The parts that are not as declared, what is to be cleaned away, and what hinders."""
+    """The parts that are not as declared, what is to be cleaned away, and what hinders.
+
+    ``settled`` is how the other parts are, by path.
+    """
 
     parts: Sequence[Part] = ()
+    settled: Mapping[str, Any] = field(default_factory=dict)
     spare: Sequence[str] = ()
     complaint: str = ""
 
@@ -118,7 +219,6 @@ class Tree(Resource[TreeDifferences]):
     exclude: Any = None
     keep: frozenset[str] = frozenset()
     forget: bool = False
-    told: Told = field(default_factory=Told)
 
     def read(self, ctx: MinionContext) -> TreeDifferences:
         if os.path.lexists(self.name) and not os.path.isdir(self.name):
@@ -139,23 +239,28 @@ class Tree(Resource[TreeDifferences]):
         spare = list(self._find_spare()) if self.clean else []
         in_the_way = {path for path in spare if path in self.parts}
         found: list[Part] = []
+        settled: dict[str, Any] = {}
         for path, make in self.parts.items():
             try:
-                resource = make()
-                steps = (
-                    self._plan_anew(path) if path in in_the_way else _plan_resource(ctx, resource)
-                )
+                if path in in_the_way:
+                    found.append(self._plan_anew(path, make()))
+                    continue
+                part = _plan_part(ctx, path, make())
             except SaltliteError as error:
                 return TreeDifferences(complaint=f"#### {path} ####\n{error}")
-            if steps:
-                found.append(Part(path, resource, steps))
-        return TreeDifferences(found, spare)
+            if part.steps:
+                found.append(part)
+            else:
+                settled[path] = part.now
+        return TreeDifferences(found, settled, spare)
 
-    def _plan_anew(self, path: str) -> Sequence[Step]:
-        """What will be to be done about a part when what is in its place is gone."""
+    def _plan_anew(self, path: str, resource: Resource[Any]) -> Part:
+        """A part whose place will be empty when it is its turn; what is there goes before."""
         is_folder = path in self.folders
         changes = {path: {"directory": "new"}} if is_folder else {"newfile": path}
-        return (Step(would=f"{path} is set to be replaced", changes=changes, run=lambda ctx: None),)
+        would = f"{path} is set to be replaced"
+        step = Step(would=would, changes=changes, run=lambda ctx: _make_at_once(ctx, resource))
+        return Part(path, resource, None, (step,), is_replaced=True)
 
     def plan(self, now: TreeDifferences) -> Sequence[Step] | Verdict:
         if now.complaint:
@@ -169,12 +274,9 @@ class Tree(Resource[TreeDifferences]):
                 changes[part.path] = changed
         if now.spare:
             changes["removed"] = list(now.spare)
-        said = (
-            PIECE.format(part.path, "\n".join(step.would for step in part.steps))
-            for part in now.parts
-        )
+        said = (PIECE.format(part.path, part.say()) for part in now.parts)
         would = "".join(said).strip() or f"Files cleaned from directory {self.name}"
-        return (Step(would=would, changes=changes, run=lambda ctx: self._make_part(ctx, now)),)
+        return (Step(would=would, changes=changes, run=lambda ctx: self._make_parts(ctx, now)),)
 
     def comment_unchanged(self, now: TreeDifferences) -> str:
         return f"The directory {self.name} is in the correct state"
@@ -187,7 +289,21 @@ class Tree(Resource[TreeDifferences]):
     def changes(
         self, before: TreeDifferences, after: TreeDifferences, steps: Sequence[Step]
     ) -> dict[str, Any]:
-        return dict(self.told.changes)
+        found: dict[str, Any] = {}
+        gone = [path for path in before.spare if path not in after.spare]
+        if gone:
+            found["removed"] = gone
+        for part in before.parts:
+            if part.path in after.settled and self._is_told(before, part):
+                changed = part.find_changes(after.settled[part.path])
+                if changed:
+                    found[part.path] = changed
+        return found
+
+    def changes_of_failed(
+        self, before: TreeDifferences, after: TreeDifferences, steps: Sequence[Step]
+    ) -> dict[str, Any]:
+        return self.changes(before, after, steps)  # of its parts some may be there
 
     def _find_spare(self) -> Iterator[str]:
         """What is below and not of the tree; of a directory that goes, only itself."""
@@ -211,39 +327,31 @@ class Tree(Resource[TreeDifferences]):
     def _is_excluded(self, path: str) -> bool:
         return bool(self.exclude) and matches(os.path.relpath(path, self.name), self.exclude)
 
-    def _make_part(self, ctx: MinionContext, now: TreeDifferences) -> None:
-        from saltlite.modules.file import moving
-
+    def _make_parts(self, ctx: MinionContext, now: TreeDifferences) -> None:
         require_owners(self.own.user, self.own.group)
         for path in now.spare:
-            moving.remove(path)
-        if now.spare:
-            self.told.changes["removed"] = list(now.spare)
+            paths.remove(path)
         with self._at_hand(ctx, [part.path for part in now.parts]):
             for part in now.parts:
-                changed = self._do_part(ctx, part)
-                if changed and self._is_told(now, part):
-                    self.told.changes[part.path] = changed
+                for step in part.steps:
+                    step.run(ctx)
 
     def _is_told(self, now: TreeDifferences, part: Part) -> bool:
         """Whether a part is told of: as in Salt the directory itself is not, beside others."""
         return part.path != self.name or (len(now.parts) == 1 and not now.spare)
 
-    def _do_part(self, ctx: MinionContext, part: Part) -> Mapping[str, Any]:
-        before = part.resource.read(ctx)
-        steps = part.resource.plan(before)
-        if isinstance(steps, Verdict):
-            raise FunctionError(f"#### {part.path} ####\n{steps.comment}")
-        for step in steps:
-            step.run(ctx)
-        return part.resource.changes(before, part.resource.read(ctx), steps)
 
-
-def _plan_resource(ctx: MinionContext, resource: Resource[Any]) -> Sequence[Step]:
-    steps = resource.plan(resource.read(ctx))
+def _plan_part(ctx: MinionContext, path: str, resource: Resource[Any]) -> Part:
+    now = resource.read(ctx)
+    steps = resource.plan(now)
     if isinstance(steps, Verdict):
         raise FunctionError(steps.comment)
-    return steps
+    return Part(path, resource, now, steps)
+
+
+def _make_at_once(ctx: MinionContext, resource: Resource[Any]) -> None:
+    for step in _plan_part(ctx, "", resource).steps:
+        step.run(ctx)
 
 
 def _parents_below(path: str, top: str) -> Iterator[str]:

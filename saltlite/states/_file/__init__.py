@@ -1,1 +1,0 @@
-"""What the file states declare: resources over the functions of ``providers/file``."""
