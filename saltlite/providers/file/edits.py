@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, AnyStr
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import FunctionError, UsageError
 from saltlite.providers import textfile
 from saltlite.providers.file import content
@@ -329,12 +329,12 @@ def _change_lines(
 class KeyValues:
     """What shall be set, and how its lines look. ``count`` is how many of one key are changed."""
 
-    values: Mapping[str, Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
     separator: str = "="
     count: int = 1
     uncomment: str | None = None
-    append: bool = False
-    prepend: bool = False
+    append_if_not_found: bool = False
+    prepend_if_not_found: bool = False
     key_ignore_case: bool = False
     value_ignore_case: bool = False
 
@@ -371,10 +371,11 @@ def apply_keys(lines: Sequence[str], wanted: KeyValues) -> KeyedLines:
             told += [f"- {_strip_end(line)}\n", *([f"+ {_strip_end(new)}{kind}\n"] if new else [])]
             changed += 1
     added = [f"{key}{wanted.separator}{wanted.values[key]}\n" for key in times if not times[key]]
-    if not added or wanted.count < 1 or not (wanted.append or wanted.prepend):
+    may_add = wanted.count >= 1 and (wanted.append_if_not_found or wanted.prepend_if_not_found)
+    if not added or not may_add:
         return KeyedLines(content, told, changed)
     changed += len(added)
-    if not wanted.append:  # each before the last one
+    if not wanted.append_if_not_found:  # each before the last one
         added.reverse()
         shown = [f"+ {line}" for line in added]
         return KeyedLines([*added, *content], ["  <SOF>\n", *shown, *told], changed)

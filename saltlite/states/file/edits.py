@@ -53,64 +53,109 @@ GIVEN_TO_USERS = (
 )
 """What a user's own ``file.replace`` is called with."""
 
+LINE_OPTIONS = (
+    "content match mode location before after show_changes backup quiet indent"
+)  # fmt: skip
 UNCHANGED = "No changes needed to be made"
 _SPACE = r"(?:[\s]+)?"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Where texts for a file come from; the fields are the arguments of ``file.append``."""
+
+    source: object = None
+    source_hash: object = None
+    sources: Any = None
+    source_hashes: Any = None
+    template: Any = "jinja"
+    context: Any = None
+    defaults: Any = None
+    saltenv: str = "base"
+
+    def list_sources(self) -> list[Source]:
+        """Each source with the hash that is declared for it; ``sources`` have theirs in order."""
+        hashes_of, several = _as_list(self.source_hashes), _as_list(self.sources)
+        if len(hashes_of) > len(several):
+            raise FunctionError("source_hashes has more entries than sources")
+        pairs = [*zip_longest(several, hashes_of)]
+        if self.source:
+            pairs.append((self.source, self.source_hash))
+        return [
+            Source(source=source, source_hash=its_hash or "", saltenv=self.saltenv)
+            for source, its_hash in pairs
+        ]
+
+
+def _as_list(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str) else list(given or [])
+
+
+@takes_options(
+    Texts,
+    "name text makedirs source source_hash template sources source_hashes defaults context"
+    " ignore_whitespace encoding encoding_errors saltenv",
+)
 def append(
     ctx: MinionContext,
+    options: Texts,
+    /,
     name: str,
     text: object = None,
     makedirs: bool = False,
-    source: object = None,
-    source_hash: object = None,
-    template: object = "jinja",
-    sources: object = None,
-    source_hashes: object = None,
-    defaults: object = None,
-    context: object = None,
     ignore_whitespace: bool = True,
     encoding: object = None,
     encoding_errors: str = "strict",
-    saltenv: str = "base",
 ) -> Declared:
     """Lines that shall be in a file; those that are not there are added at its end."""
-    wrong = explain_bad_name(name, "append")
-    if wrong:
-        return wrong
-    wanted = read_texts(ctx, text, read_fields(Texts, locals()))
-    added = AddedLines(
-        os.path.expanduser(name), begin=False, header=False, spaces_differ=ignore_whitespace,
-        encoding=Encoding.check(encoding, encoding_errors),
+    return _declare_lines(
+        ctx, name, text, options, makedirs, begin=False, spaces_differ=ignore_whitespace,
+        encoding=(encoding, encoding_errors),
     )  # fmt: skip
-    return added.declare(wanted, makedirs=makedirs)
 
 
+@takes_options(
+    Texts,
+    "name text makedirs source source_hash template sources source_hashes defaults context"
+    " header encoding encoding_errors saltenv",
+)
 def prepend(
     ctx: MinionContext,
+    options: Texts,
+    /,
     name: str,
     text: object = None,
     makedirs: bool = False,
-    source: object = None,
-    source_hash: object = None,
-    template: object = "jinja",
-    sources: object = None,
-    source_hashes: object = None,
-    defaults: object = None,
-    context: object = None,
     header: object = None,
     encoding: object = None,
     encoding_errors: str = "strict",
-    saltenv: str = "base",
 ) -> Declared:
     """Lines that shall be in a file; those that are not there are put before it."""
-    wrong = explain_bad_name(name, "prepend")
+    return _declare_lines(
+        ctx, name, text, options, makedirs, begin=True, header=bool(header),
+        encoding=(encoding, encoding_errors),
+    )  # fmt: skip
+
+
+def _declare_lines(
+    ctx: MinionContext,
+    name: str,
+    text: object,
+    options: Texts,
+    makedirs: bool,
+    *,
+    begin: bool,
+    header: bool = False,
+    spaces_differ: bool = True,
+    encoding: tuple[object, object],
+) -> Declared:
+    wrong = explain_bad_name(name, "prepend" if begin else "append")
     if wrong:
         return wrong
-    wanted = read_texts(ctx, text, read_fields(Texts, locals()))
+    wanted = read_texts(ctx, text, options)
     added = AddedLines(
-        os.path.expanduser(name), begin=True, header=bool(header), spaces_differ=True,
-        encoding=Encoding.check(encoding, encoding_errors),
+        os.path.expanduser(name), begin=begin, header=header, spaces_differ=spaces_differ,
+        encoding=Encoding.check(*encoding),
     )  # fmt: skip
     return added.declare(wanted, makedirs=makedirs)
 
@@ -142,19 +187,12 @@ def replace(
     return try_first(edit, "Changes would have been made")
 
 
+@takes_options(Edit, f"name {LINE_OPTIONS} create user group file_mode")
 def line(
     ctx: MinionContext,
+    options: Edit,
+    /,
     name: str,
-    content: Any = None,
-    match: Any = None,
-    mode: Any = None,
-    location: Any = None,
-    before: Any = None,
-    after: Any = None,
-    show_changes: bool = True,
-    backup: Any = False,
-    quiet: bool = False,
-    indent: bool = True,
     create: bool = False,
     user: object = None,
     group: object = None,
@@ -168,7 +206,7 @@ def line(
     there = os.path.isfile(name)
     if not there and not create:
         return refuse_missing(name)
-    wanted = read_fields(Edit, locals()).with_mode()
+    wanted = options.with_mode()
     own = DesiredPermissions(user=user, group=group, mode=file_mode)
     users = ctx.functions.find_replacement("file.line")
 
@@ -176,16 +214,13 @@ def line(
         if dry_run:
             old = texts.split_lines(read_text(name)[0])
             new = edit_lines(old, wanted)
-            return new != old and (texts.unified_diff(old, new) if show_changes else True)
+            return new != old and (texts.unified_diff(old, new) if wanted.show_changes else True)
         if not there:
             require_owners(user, group)
             number = None if file_mode is None else permissions.mode_number(file_mode)
             create_file(name, b"", number, own.owner(), follow=True)
         if users is not None:
-            return users(
-                name, content, match, mode, location, before, after, show_changes, backup, quiet,
-                indent,
-            )  # fmt: skip
+            return users(name, *[write_fields(options)[part] for part in LINE_OPTIONS.split()])
         return edit_line(ctx, name, wanted)
 
     return try_first(run, "Changes would be made", Own(ctx.host, name, own) if there else None)
@@ -280,22 +315,22 @@ def uncomment(
     return commenting(os.path.expanduser(name), regex, char, backup, out=False)
 
 
+@takes_options(
+    KeyValues,
+    "name key value key_values separator append_if_not_found prepend_if_not_found search_only"
+    " show_changes ignore_if_missing count uncomment key_ignore_case value_ignore_case",
+)
 def keyvalue(
     ctx: MinionContext,
+    options: KeyValues,
+    /,
     name: str,
     key: Any = None,
     value: Any = None,
     key_values: Any = None,
-    separator: str = "=",
-    append_if_not_found: bool = False,
-    prepend_if_not_found: bool = False,
     search_only: bool = False,
     show_changes: bool = True,
     ignore_if_missing: bool = False,
-    count: int = 1,
-    uncomment: Any = None,
-    key_ignore_case: bool = False,
-    value_ignore_case: bool = False,
 ) -> Declared:
     """Values of keys in a file of such lines. As in Salt, ``search_only`` keeps nothing back."""
     wrong = explain_bad_name(name, "keyvalue")
@@ -307,12 +342,9 @@ def keyvalue(
         return failure("file.keyvalue key and value not supplied and key_values is empty")
     if not os.path.isfile(name):
         return Verdict(result=bool(ignore_if_missing), comment=f"unable to open {name}")
-    wanted = KeyValues(
-        values={str(one): its for one, its in given.items()}, separator=separator,
-        count=count, uncomment=None if uncomment is None else str(uncomment),
-        append=append_if_not_found, prepend=prepend_if_not_found, key_ignore_case=key_ignore_case,
-        value_ignore_case=value_ignore_case,
-    )  # fmt: skip
+    mark = None if options.uncomment is None else str(options.uncomment)
+    values = {str(one): its for one, its in given.items()}
+    wanted = with_fields(options, values=values, uncomment=mark)
     found = apply_keys(texts.split_lines(read_text(name)[0]), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
@@ -395,37 +427,6 @@ class Own:
         """Change it; raises FunctionError."""
         require_owners(self.wanted.user, self.wanted.group)
         return permissions.enforce(self.name, self.wanted, self.host, follow=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
-    """Where texts for a file come from; the fields are the arguments of ``file.append``."""
-
-    source: object = None
-    source_hash: object = None
-    sources: Any = None
-    source_hashes: Any = None
-    template: Any = None
-    context: Any = None
-    defaults: Any = None
-    saltenv: str = "base"
-
-    def list_sources(self) -> list[Source]:
-        """Each source with the hash that is declared for it; ``sources`` have theirs in order."""
-        hashes_of, several = _as_list(self.source_hashes), _as_list(self.sources)
-        if len(hashes_of) > len(several):
-            raise FunctionError("source_hashes has more entries than sources")
-        pairs = [*zip_longest(several, hashes_of)]
-        if self.source:
-            pairs.append((self.source, self.source_hash))
-        return [
-            Source(source=source, source_hash=its_hash or "", saltenv=self.saltenv)
-            for source, its_hash in pairs
-        ]
-
-
-def _as_list(given: Any) -> list[Any]:
-    return [given] if isinstance(given, str) else list(given or [])
 
 
 def read_texts(ctx: MinionContext, text: object, wanted: Texts) -> list[str]:
