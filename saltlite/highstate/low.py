@@ -75,13 +75,38 @@ def _split_body(ident: object, body: Any) -> Iterator[Chunk]:
     if isinstance(ident, str) and ident.startswith("__"):
         return
     for module, run in runs(body):
-        origin = {key: body[key] for key in ("__sls__", "__env__") if key in body}
-        low: Low = {"state": module, "name": ident, **origin, "__id__": ident}
-        functions, names = _take_arguments(low, run)
-        named = [_low_of_name(low, entry, number) for number, entry in enumerate(names, 1)]
-        for each in named or [low]:
-            for function in functions:
-                yield Chunk.from_low({**each, "fun": function})
+        arguments: Low = {}
+        functions, names = _take_arguments(arguments, run)
+        if names or not _OF_CHUNKS.isdisjoint(arguments):
+            yield from _split_names(ident, body, module, arguments, functions, names)
+            continue
+        name = arguments.pop("name", ident)
+        last = len(functions) - 1
+        for number, function in enumerate(functions):
+            own = arguments if number == last else dict(arguments)
+            sls, saltenv = body.get("__sls__"), body.get("__env__")
+            yield Chunk(module, function, name, ident, sls, saltenv, own)
+
+
+_OF_CHUNKS = frozenset({"fun", "__id__", "__sls__", "__env__"})
+"""What a chunk has beside its arguments; a declaration may bring some of it."""
+
+
+def _split_names(
+    ident: object,
+    body: Any,
+    module: str,
+    arguments: Low,
+    functions: Sequence[str],
+    names: Sequence[object],
+) -> Iterator[Chunk]:
+    """The chunks of a declaration of several names."""
+    origin = {key: body[key] for key in ("__sls__", "__env__") if key in body}
+    low: Low = {"state": module, "name": ident, **origin, "__id__": ident, **arguments}
+    named = [_low_of_name(low, entry, number) for number, entry in enumerate(names, 1)]
+    for each in named or [low]:
+        for function in functions:
+            yield Chunk.from_low({**each, "fun": function})
 
 
 def _take_arguments(low: Low, run: Sequence[object]) -> tuple[list[str], list[Any]]:

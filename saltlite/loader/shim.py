@@ -10,7 +10,6 @@ harder to find than none. Only a process that has imported a real ``salt`` keeps
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -89,7 +88,7 @@ def uninstall() -> None:
         del sys.modules[name]
 
 
-class _Answer(importlib.abc.Loader):
+class _Answer:
     """Gives one of our modules under Salt's name of it."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
@@ -103,7 +102,7 @@ class _Answer(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Answers for ``salt`` and all below it."""
 
     def find_spec(
@@ -127,7 +126,9 @@ class _Finder(importlib.abc.MetaPathFinder):
             )
         # Of six.moves, which is a file, too: other names below it are modules of Python.
         is_package = not place.endswith(".py") or fullname == MOVES
-        return importlib.machinery.ModuleSpec(fullname, _Answer(), is_package=is_package)
+        # Its classes are not derived from those of importlib.abc, which loads much to declare them.
+        answer: Any = _Answer()
+        return importlib.machinery.ModuleSpec(fullname, answer, is_package=is_package)
 
 
 _FINDER: Final = _Finder()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.abc
+import importlib.machinery
 import importlib.util
 import logging
 import os
@@ -26,7 +26,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType, ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from saltlite.context import ModuleFunctions
 from saltlite.core.dataclasses import dataclass, field
@@ -344,12 +344,16 @@ def _read_claims(stem: str, path: str) -> frozenset[str] | None:
     return frozenset({stem, *names})
 
 
-class _FreshLoader(importlib.abc.FileLoader, importlib.abc.SourceLoader):  # type: ignore[misc]
+class _FreshLoader(importlib.machinery.SourceFileLoader):
     """Reads source and keeps no bytecode.
 
     A cached ``.pyc`` is told from a stale one by whole seconds, and a file that was synchronised
     twice within one would go on being the first.
     """
+
+    def path_stats(self, path: object) -> NoReturn:
+        """Without them no bytecode is looked for, and none is written."""
+        raise OSError(f"no bytecode of {path}")
 
 
 def _module_of(name: str, path: str) -> ModuleType:
