@@ -22,7 +22,7 @@ from saltlite.highstate.requisites import (
 )
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, SlsRef, colon, origin_of, runs
 
-TURNING = {PREREQ.name, USE.name, *TURNED}
+TURNING = frozenset({PREREQ.name, USE.name, *TURNED})
 """Arguments by which a state gives something to another, or takes it."""
 
 OWN = {*TURNED, *(kind.name for kind in TURNED.values()), "name", "names", "order"}
@@ -233,19 +233,16 @@ class _Turner:
     def __init__(self, result: Finished) -> None:
         self._result = result
         self._high = result.high
-        self._names: dict[Any, list[tuple[Any, str]]] = {}
-        self._sls: dict[Any, list[tuple[Any, str]]] = {}
-        for ident, body in result.high.items():
-            for module, run in runs(body):
-                self._sls.setdefault(body.get("__sls__"), []).append((ident, module))
-                name = _find_argument(run, "name")
-                if isinstance(name, Hashable):
-                    self._names.setdefault(name, []).append((ident, module))
+        self._named: dict[Any, list[tuple[Any, str]]] | None = None
+        self._of_sls: dict[Any, list[tuple[Any, str]]] | None = None
 
     def turned(self) -> Iterator[Extension]:
         for ident, body in self._high.items():
             for module, run in runs(body):
-                for argument in _as_list(run):
+                for argument in run if isinstance(run, (list, tuple)) else ():
+                    # Most arguments are none of these, and are told from them in one step.
+                    if not isinstance(argument, (dict, Mapping)) or TURNING.isdisjoint(argument):
+                        continue
                     key = _argument_key(argument)
                     if key in TURNING:
                         state = Stated(ident, module, run, origin_of(body))
@@ -347,7 +344,7 @@ class _Turner:
                 if not isinstance(name, Hashable):
                     continue
                 if module == "sls":
-                    yield from self._sls.get(name, ())
+                    yield from self._list_sls().get(name, ())
                 else:
                     yield name, str(module)
             elif isinstance(entry, str):
@@ -360,7 +357,27 @@ class _Turner:
             if first is not None:
                 yield name, first[0]
             return
-        yield from self._names.get(name, ())
+        yield from self._list_names().get(name, ())
+
+    def _list_names(self) -> dict[Any, list[tuple[Any, str]]]:
+        """The states by their ``name``; made at the first question, which most trees never ask."""
+        if self._named is None:
+            self._named = {}
+            for ident, body in self._high.items():
+                for module, run in runs(body):
+                    name = _find_argument(run, "name")
+                    if isinstance(name, Hashable):
+                        self._named.setdefault(name, []).append((ident, module))
+        return self._named
+
+    def _list_sls(self) -> dict[Any, list[tuple[Any, str]]]:
+        """The states by their SLS, made as those by name."""
+        if self._of_sls is None:
+            self._of_sls = {}
+            for ident, body in self._high.items():
+                for module, _run in runs(body):
+                    self._of_sls.setdefault(body.get("__sls__"), []).append((ident, module))
+        return self._of_sls
 
 
 def _turn_all(result: Finished) -> list[Extension]:

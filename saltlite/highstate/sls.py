@@ -57,7 +57,10 @@ class StateTree:
 
     def matching(self, pattern: str, saltenv: str) -> list[str]:
         """The SLS names that a glob fits, sorted."""
-        return sorted(fnmatch.filter(self._index_files(saltenv), pattern))
+        known = self._index_files(saltenv)
+        if not any(mark in pattern for mark in "*?["):
+            return [pattern] if pattern in known else []
+        return sorted(fnmatch.filter(known, pattern))
 
     def file(self, place: SlsRef) -> str | None:
         """The path of an SLS below its root: ``a.b`` is ``a/b.sls`` or ``a/b/init.sls``.
@@ -312,10 +315,7 @@ class Reader:
             return
         for body in state.values():
             for _module, run in runs(body):
-                if isinstance(run, list) and not any(
-                    isinstance(argument, (dict, Mapping)) and "order" in argument
-                    for argument in run
-                ):
+                if isinstance(run, list) and not _has_order(run):
                     # Numbers go on over all files of a run.
                     run.append({"order": self._order})
                     self._order += 1
@@ -348,6 +348,13 @@ def runs(body: object) -> Sequence[tuple[str, Any]]:
     if isinstance(body, (dict, Mapping)):  # dict first: it is a tenth of the time to look
         return [pair for pair in body.items() if str(pair[0])[:2] != "__"]
     return []
+
+
+def _has_order(run: Sequence[object]) -> bool:
+    for argument in run:  # noqa: SIM110 - a generator for each of thousands of states costs more
+        if isinstance(argument, (dict, Mapping)) and "order" in argument:
+            return True
+    return False
 
 
 def origin_of(body: object) -> SlsRef:
