@@ -9,7 +9,7 @@ Loads ``json`` where it is used: most commands never print any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from saltlite.core.terminal import escape
 
@@ -43,9 +43,12 @@ def _indent_known(value: object, indent: int) -> str | None:
 
     Python's own takes four times as long: with an indentation it is not written in C.
     """
+    from json.encoder import encode_basestring
+
     pieces: list[str] = []
     try:
-        _write_known(value, pieces.append, "\n", " " * indent)
+        to = _Writing(pieces.append, encode_basestring, " " * indent)
+        _WRITERS.get(type(value), _write_other)(value, to, "\n")
     except (_Unknown, RecursionError):
         return None
     return "".join(pieces)
@@ -55,47 +58,68 @@ class _Unknown(Exception):
     """A value has a type that JSON has not, or one derived from it."""
 
 
-def _write_known(value: Any, write: Callable[[str], object], newline: str, step: str) -> None:
-    from json.encoder import encode_basestring
+class _Writing(NamedTuple):
+    """Where the text goes, how a text is quoted, and one step of indentation."""
 
+    write: Callable[[str], object]
+    quote: Callable[[str], str]
+    step: str
+
+
+_WORDS = {None: "null", True: "true", False: "false"}
+
+
+def _write_text(value: str, to: _Writing, newline: str) -> None:
+    to.write(to.quote(value))
+
+
+def _write_other(value: Any, to: _Writing, newline: str) -> None:
     kind = type(value)
-    if kind is str:
-        write(encode_basestring(value))
-    elif kind is dict or kind is list:
-        _write_items(value, write, newline, step)
-    elif value is None or kind is bool:
-        write({None: "null", True: "true", False: "false"}[value])
+    if value is None or kind is bool:
+        to.write(_WORDS[value])
     elif kind is int or (kind is float and abs(value) < float("inf")):
-        write(repr(value))
+        to.write(repr(value))
     else:
         raise _Unknown
 
 
-def _write_items(
-    value: dict[Any, Any] | list[Any], write: Callable[[str], object], newline: str, step: str
-) -> None:
-    from json.encoder import encode_basestring
-
-    begin, end = ("{", "}") if type(value) is dict else ("[", "]")
+def _write_map(value: dict[Any, Any], to: _Writing, newline: str) -> None:
     if not value:
-        write(begin + end)
+        to.write("{}")
         return
+    write, quote, step = to
     inner = newline + step
-    before = begin + inner
-    for key in value:
-        item: Any = key
-        if type(value) is dict:
-            if type(key) is not str:
-                raise _Unknown
-            before += f"{encode_basestring(key)}: "
-            item = value[key]
+    before, between = "{" + inner, "," + inner
+    for key, item in value.items():
+        if type(key) is not str:
+            raise _Unknown
         if type(item) is str:  # without a call: most are
-            write(before + encode_basestring(item))
+            write(f"{before}{quote(key)}: {quote(item)}")
         else:
-            write(before)
-            _write_known(item, write, inner, step)
-        before = "," + inner
-    write(newline + end)
+            write(f"{before}{quote(key)}: ")
+            _WRITERS.get(type(item), _write_other)(item, to, inner)
+        before = between
+    write(newline + "}")
+
+
+def _write_list(value: list[Any], to: _Writing, newline: str) -> None:
+    if not value:
+        to.write("[]")
+        return
+    inner = newline + to.step
+    before, between = "[" + inner, "," + inner
+    for item in value:
+        to.write(before)
+        _WRITERS.get(type(item), _write_other)(item, to, inner)
+        before = between
+    to.write(newline + "]")
+
+
+_WRITERS: Mapping[type, Callable[[Any, _Writing, str], None]] = {
+    dict: _write_map,
+    list: _write_list,
+    str: _write_text,
+}
 
 
 def pack_json(value: object) -> str:

@@ -26,6 +26,7 @@ from saltlite.fileserver.copies import (
     clear_way,
     file_hash,
     file_pieces,
+    has_content,
     has_hash,
     hash_or_none,
     replace_file,
@@ -345,6 +346,10 @@ class FileClient:
         place = self.cache_path(url, saltenv)
         if place is not None and place.is_file() and self._find_prefetched(url, saltenv):
             return str(place)
+        if place is not None and isinstance(self._source, LocalSource):
+            data = self._source.small(location.path, env)
+            if data is not None and has_content(place, data):
+                return str(place)
         found = None if place is None else self._source.hash_and_stat(location.path, env)
         if found is None or place is None:
             log.error("Unable to cache file '%s%s' from saltenv '%s'.", SCHEME, location.path, env)

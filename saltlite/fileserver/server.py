@@ -192,6 +192,16 @@ class FileServer:
             pieces = iter(lambda: os.read(file.fd, READ_BYTES), b"")
             return file.path, b"".join(pieces)
 
+    def read_small(self, path: object, saltenv: object, limit_bytes: int) -> bytes | None:
+        """All of a file; ``None`` if it is larger, or there is none."""
+        found = self._open_file(path, saltenv)
+        if found is None:
+            return None
+        with found[1] as file:
+            size = file.status.st_size
+            content = os.pread(file.fd, size + 1, 0) if size <= limit_bytes else b""
+            return content if len(content) == size else None
+
     def small(
         self, path: object, saltenv: object, limit_bytes: int
     ) -> tuple[str, bytes | None] | None:

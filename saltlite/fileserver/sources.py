@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PIECE_LIMIT_BYTES = 64 * 1024 * 1024
 READ_BYTES = 1024 * 1024
+COMPARED_BYTES = 256 * 1024
 
 
 class FileSource(Protocol):
@@ -76,6 +77,10 @@ class LocalSource:
         while piece := self._server.piece(path, saltenv, begin, READ_BYTES):
             yield piece
             begin += len(piece)
+
+    def small(self, path: str, saltenv: str) -> bytes | None:
+        """All of a file that is compared sooner than hashed; ``None`` for others, and without."""
+        return self._server.read_small(path, saltenv, COMPARED_BYTES)
 
     def whole(self, path: str, saltenv: str) -> bytes | None:
         """All of a file, ``None`` if there is no such file."""

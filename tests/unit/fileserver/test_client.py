@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -420,3 +422,31 @@ def test_an_address_names_no_place_outside_the_cache(remote: FileClient, url: st
     place = remote.cache_path(url)
     assert place is None or "cache/extrn_files/base/" in str(place)
     assert ".." not in str(place)
+
+
+CONTENTS = st.sampled_from(
+    [b"", b"a", b"b", b"ab", BIG, BIG[1:] + b"x", BIG + BIG, BIG + BIG[::-1]]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.lists(st.tuples(st.sampled_from(["source", "copy", "gone"]), CONTENTS), max_size=6))
+def test_a_copy_is_the_file_whatever_was_done_to_either(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, bytes]]
+) -> None:
+    root = tmp_path_factory.mktemp("local")
+    source = root / "srv" / "f"
+    source.parent.mkdir()
+    source.write_bytes(b"first")
+    server = FileServer(FileOptions(file_roots={"base": [str(source.parent)]}))
+    client = FileClient(LocalSource(server), root / "cache")
+    for what, content in [("source", b"first"), *steps]:
+        copy = root / "cache" / "files" / "base" / "f"
+        path = source if what == "source" else copy
+        if what == "gone":
+            copy.unlink(missing_ok=True)
+        elif path.parent.is_dir():
+            path.write_bytes(content)
+            os.utime(path, (1, 1))  # times say nothing
+        assert client.cache_file("salt://f") == str(copy)
+        assert copy.read_bytes() == source.read_bytes()
