@@ -61,12 +61,7 @@ OBFUSCATED = "<Obfuscated Template>"
 
 
 def compare_files(
-    old: str,
-    new: str | bytes,
-    *,
-    names: bool = True,
-    show: object = True,
-    obfuscate: bool = False,
+    old: str, new: str | bytes, *, names: bool = True, show: object = True, obfuscate: bool = False
 ) -> str:
     """What turns the file ``old`` into ``new``, a file or a content; empty for equal content.
 
