@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from saltlite.config.minion import NetworkOptions
 from saltlite.core.dataclasses import dataclass
@@ -45,8 +46,11 @@ def masters_of(network: NetworkOptions) -> list[MasterAddress]:
     """The configured masters, in the user's order.
 
     Raises:
-        ConfigError: there is none, or one is not a name, address or ``host:port``.
+        ConfigError: there is none, one is not a name, address or ``host:port``, or a function is
+            to say it.
     """
+    if network.master_type == "func":
+        raise ConfigError("func is not supported: name the masters", option="master_type")
     written = [network.master] if isinstance(network.master, str) else list(network.master)
     found = [parse_master(text, network) for text in written]
     if not found:
@@ -82,13 +86,30 @@ def _split_port(text: str) -> tuple[str, str]:
     return host, port
 
 
+FAILING_OVER: Final = ("failover", "distributed")
+"""Types with one master at a time."""
+
+
 def in_turn(
-    masters: Sequence[MasterAddress], network: NetworkOptions, chance: Callable[[], float]
+    masters: Sequence[MasterAddress],
+    network: NetworkOptions,
+    chance: Callable[[], float],
+    minion_id: str = "",
 ) -> list[MasterAddress]:
-    """The order in which a failing-over minion tries them: as written, or shuffled."""
+    """The order in which a failing-over minion tries them: as written, or shuffled.
+
+    ``distributed`` begins with the one that the minion's id chooses. What is begun with is not
+    shuffled, nor is it with ``master_failback``: it is where to go back to. Source: Salt 3006
+    ``minion.py``, ``eval_master``.
+    """
     order = list(masters)
+    is_distributed = network.master_type == "distributed"
+    if is_distributed:
+        chosen = order.pop(zlib.crc32(minion_id.encode()) % len(order))
+        order.insert(0, chosen)
     if network.master_shuffle or network.random_master:
-        order.sort(key=lambda _master: chance())
+        kept = 1 if is_distributed or network.master_failback else 0
+        order[kept:] = sorted(order[kept:], key=lambda _master: chance())
     return order
 
 

@@ -46,7 +46,7 @@ from saltlite.minion.facts import Facts, find_changed_grains
 from saltlite.minion.job import run_job
 from saltlite.minion.late_jobs import LateJobs
 from saltlite.minion.master_link import MAIN, Identity, Link, answers
-from saltlite.minion.masters import MasterAddress, in_turn, masters_of
+from saltlite.minion.masters import FAILING_OVER, MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
 from saltlite.minion.pki import MinionKeys
 from saltlite.minion.process import Setup, pack_return, return_load
@@ -273,7 +273,7 @@ class Minion:
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
         if delay_s > 0:
             await self._sleep_unless_ending(delay_s)
-        if network.master_type == "failover":
+        if network.master_type in FAILING_OVER:
             return await self._serve_in_turn(identity)
         # A refusal (77, 42) counts before the 0 of the others.
         return max(await asyncio.gather(*(self._serve_always(identity, m) for m in self._masters)))
@@ -283,8 +283,8 @@ class Minion:
         return end.code if isinstance(end, fsm.Exit) else 0
 
     async def _serve_in_turn(self, identity: Identity) -> int:
-        """``master_type: failover``: one master at a time, the next one when it is gone."""
-        order = in_turn(self._masters, self._config.network, random.random)
+        """``failover`` and ``distributed``: one master at a time, the next one when it is gone."""
+        order = in_turn(self._masters, self._config.network, random.random, self._setup.minion_id)
         while True:
             for master in order:
                 # Facts and start event anew: another master may know nothing of this minion.
@@ -311,7 +311,8 @@ class Minion:
         if not network.master_failback or current is first:
             return
         while True:
-            await asyncio.sleep(network.master_failback_interval or FAILBACK_S)
+            alive_s = network.master_alive_interval
+            await asyncio.sleep(network.master_failback_interval or alive_s or FAILBACK_S)
             link = self._links.get(current.name)
             if link is not None and link.is_up and await answers(first, self._context):
                 link.give_up(f"master {first.name} answers again")
@@ -731,7 +732,7 @@ class Minion:
         """Whose events are kept: each master's, or those of whichever one there is."""
         if self._config.network.master_type == "disable":
             return []
-        if self._config.network.master_type == "failover":
+        if self._config.network.master_type in FAILING_OVER:
             # One queue: the master that takes over gets what the last one did not take.
             return [""]
         return [master.name for master in self._masters]

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -69,6 +70,50 @@ def test_failover_moves_to_the_next_master(two: tuple[Cluster, Cluster]) -> None
     one.master.stop()
     eventually(lambda: (other.pki_dir / "minions" / "m1").exists(), what="it went to the second")
     eventually(lambda: pings(other), what="the second master is served")
+
+
+def test_a_minion_goes_back_to_its_first_master(two: tuple[Cluster, Cluster]) -> None:
+    """Salt's issue 50606: no way back after a failover."""
+    one, other = two
+    options = {"master_type": "failover", "master_alive_interval": 1, "master_failback": True}
+    shared_minion(one, other, **options)
+    eventually(lambda: pings(one), what="the first master is served")
+    one.master.stop()
+    eventually(lambda: pings(other), what="the second master is served")
+    one.start_master()
+    eventually(lambda: pings(one), what="the first master is served again")
+
+
+def test_distributed_takes_the_master_that_the_id_chooses(two: tuple[Cluster, Cluster]) -> None:
+    one, other = two
+    shared_minion(one, other, master_type="distributed", master_alive_interval=1)
+    first, second = (one, other) if crc32(b"m1") % 2 == 0 else (other, one)
+    eventually(lambda: pings(first), what="the chosen master is served")
+    assert not (second.pki_dir / "minions" / "m1").exists()
+    first.master.stop()
+    eventually(lambda: pings(second), what="the other master is served")
+
+
+def test_a_master_that_is_away_does_not_end_the_minion(two: tuple[Cluster, Cluster]) -> None:
+    """Salt's issue 45871; the minion even starts while one is away."""
+    one, other = two
+    one.master.stop()
+    shared_minion(one, other)
+    eventually(lambda: pings(other), what="the second master is served")
+    other.master.stop()
+    one.start_master()
+    eventually(lambda: pings(one), what="the first master is served")
+    assert one.minions["m1"].alive()
+
+
+def test_each_master_has_one_return_of_its_own_job(two: tuple[Cluster, Cluster]) -> None:
+    """Salt's issue 28785: with two masters returns were printed several times."""
+    one, other = two
+    shared_minion(one, other)
+    for cluster in two:
+        eventually(lambda cluster=cluster: pings(cluster), what="served")  # type: ignore[misc]
+        for _ in range(3):
+            assert cluster.salt("*", "test.ping").stdout == "m1:\n    True\n"
 
 
 @pytest.fixture

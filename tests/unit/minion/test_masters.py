@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 from typing import Any
 
 import pytest
@@ -50,6 +51,36 @@ def test_order_as_written_or_shuffled() -> None:
     numbers = iter([3.0, 1.0, 2.0])
     shuffled = in_turn(masters, NetworkOptions(master_shuffle=True), lambda: next(numbers))
     assert [master.host for master in shuffled] == ["b", "c", "a"]
+
+
+def test_where_to_go_back_to_is_not_shuffled() -> None:
+    masters = [MasterAddress(name, 1) for name in "abc"]
+    numbers = iter([3.0, 1.0])
+    network = NetworkOptions(random_master=True, master_failback=True)
+    order = in_turn(masters, network, lambda: next(numbers))
+    assert [master.host for master in order] == ["a", "c", "b"]
+
+
+def test_a_minions_id_chooses_its_first_master() -> None:
+    masters = [MasterAddress(name, 1) for name in "abc"]
+    network = NetworkOptions(master_type="distributed")
+    orders = {
+        name: "".join(one.host for one in in_turn(masters, network, lambda: 0.5, name))
+        for name in ("web1", "web2", "web3", "web4", "web5", "web6")
+    }
+    assert orders == {name: in_turns(name) for name in orders}
+    assert {order[0] for order in orders.values()} == {"a", "b", "c"}
+
+
+def in_turns(name: str) -> str:
+    """As Salt has it."""
+    first = "abc"[binascii.crc32(name.encode()) % 3]
+    return first + "abc".replace(first, "")
+
+
+def test_a_function_that_names_the_master_is_refused() -> None:
+    with pytest.raises(ConfigError, match="func is not supported"):
+        masters_of(NetworkOptions(master="x.y", master_type="func"))
 
 
 class FakeResolver:
