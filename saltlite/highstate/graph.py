@@ -211,7 +211,7 @@ def _requisite_items(requisite: object) -> Iterator[tuple[str, Any]]:
     As in Salt a text in place of the list is one of ids of one letter, a map one of its keys.
     """
     for item in requisite if isinstance(requisite, (list, str, Mapping)) else ():
-        if isinstance(item, Mapping) and item:
+        if isinstance(item, (dict, Mapping)) and item:
             module, name = next(iter(item.items()))
             yield str(module), name
         elif isinstance(item, str):

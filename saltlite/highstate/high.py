@@ -92,7 +92,7 @@ def finish(high: Mapping[Any, Any], exclude: Sequence[object] = ()) -> Finished:
 
 def _copy_declaration(body: object) -> Any:
     """A declaration whose lists may be changed."""
-    if not isinstance(body, Mapping):
+    if not isinstance(body, (dict, Mapping)):
         return body
     return {key: list(run) if isinstance(run, list) else run for key, run in body.items()}
 
@@ -250,7 +250,7 @@ class _Turner:
 
     def _turn_argument(self, state: Stated, key: str, value: object) -> Iterator[Extension]:
         given = TURNED.get(key)
-        if isinstance(value, Mapping) and key != PREREQ.name:
+        if isinstance(value, (dict, Mapping)) and key != PREREQ.name:
             yield from self._turn_map(state, given or USE, value)
         elif given is not None:
             yield from self._turn_inverse(state, given, value)
@@ -339,9 +339,9 @@ class _Turner:
     def _read_targets(self, value: object) -> Iterator[tuple[Any, str]]:
         """ID (or name) and module of what the entries name."""
         for entry in value if isinstance(value, list) else ():
-            if isinstance(entry, Mapping) and entry:
+            if isinstance(entry, (dict, Mapping)) and entry:
                 module, name = next(iter(entry.items()))
-                if not isinstance(name, Hashable):
+                if not isinstance(name, (str, Hashable)):
                     continue
                 if module == "sls":
                     yield from self._list_sls().get(name, ())
@@ -423,7 +423,7 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
                 f"ID '{ident}' in SLS '{origin_of(body).sls}' is not formed as a string, but is a "
                 f"{type(ident).__name__}. It may need to be quoted."
             )
-        if not isinstance(body, Mapping):
+        if not isinstance(body, (dict, Mapping)):
             errors.append(f"The type {ident} in {body} is not formatted as a dictionary")
             continue
         sls = body.get("__sls__")
@@ -501,7 +501,7 @@ def _requisite_errors(
 ) -> Iterator[str]:
     if isinstance(entry, str):
         return
-    if not isinstance(entry, Mapping) or not entry:
+    if not isinstance(entry, (dict, Mapping)) or not entry:
         yield f"Requisite declaration {entry} in SLS {sls} is not formed as a single key dictionary"
         return
     kind, name = next(iter(entry.items()))
@@ -511,7 +511,7 @@ def _requisite_errors(
             f"Invalid requisite type '{kind}' in state '{ident}', in SLS '{sls}'. Requisite types "
             f"must not contain dots, did you mean '{str(kind).partition('.')[0]}'?"
         )
-    if not isinstance(name, Hashable):
+    if not isinstance(name, (str, Hashable)):
         yield f'Illegal requisite "{name}", please check your syntax.\n'
         return
     met[ident][1][name] = kind

@@ -296,7 +296,7 @@ class Reader:
         """A declaration with its short forms written out; ``None`` for what is none."""
         if isinstance(body, str) and "." in body:
             body = _expand_short(body)
-        if not isinstance(body, Mapping):
+        if not isinstance(body, (dict, Mapping)):
             self.errors.append(f"ID {ident} in SLS {place.sls} is not a dictionary")
             return None
         written = self._expand_dotted(ident, body, place)
@@ -395,7 +395,7 @@ def expand_high(data: Mapping[Any, Any], where: str) -> tuple[High, list[str]]:
     high, errors = {}, []
     for ident, body in data.items():
         full = _expand_short(body) if isinstance(body, str) and "." in body else body
-        if isinstance(full, Mapping):
+        if isinstance(full, (dict, Mapping)):
             full, found = _without_dots(ident, full, where)
             errors += found
             errors += [colon(ident, where, key) for key, run in full.items() if run is None]

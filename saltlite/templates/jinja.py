@@ -299,6 +299,8 @@ def _printable_value(value: object) -> Any:
     maps are in double quotes, in which YAML understands their escapes. Source: observed on Salt
     3006.30.
     """
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping) and not isinstance(value, dict):
         value = dict(value)
     if not isinstance(value, (dict, list, tuple)):
