@@ -93,10 +93,15 @@ def restart(many: Fleet) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300 + MINIONS // 4)
 def test_each_of_many_costs_what_one_of_few_does(cluster: Cluster) -> None:
-    """CPU of the master for each return of ``test.ping``; the job itself costs, too."""
-    spent = {}
+    """CPU of the master for each return of ``test.ping``; the job itself costs, too.
+
+    Of each sign-in too, where many come: what they cost together once grew with their square.
+    """
+    spent, sign_in = {}, {}
     for minions in (FEW, MINIONS):
+        begun_s = cpu_s(cluster.master.processes())
         with fleet(cluster, minions, f"--prefix=of{minions}x") as some:
+            sign_in[minions] = (cpu_s(cluster.master.processes()) - begun_s) * 1e3 / minions
             some.ping(PATIENCE_S)
             rounds = max(2, 1000 // minions)
             master = cluster.master.processes()
@@ -107,6 +112,8 @@ def test_each_of_many_costs_what_one_of_few_does(cluster: Cluster) -> None:
         for path in (cluster.pki_dir / "minions").iterdir():
             path.unlink()
     print({minions: f"{each_us:.0f} µs" for minions, each_us in spent.items()})
+    print({minions: f"sign-in {each_ms:.2f} ms" for minions, each_ms in sign_in.items()})
+    assert not IS_LARGE or sign_in[MINIONS] < max(2.0, sign_in[FEW]) * 1.5
     assert spent[MINIONS] < spent[FEW] * 1.2
 
 
