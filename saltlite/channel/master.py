@@ -139,7 +139,7 @@ def _check_clear_size(load: Mapping[str, Plain], size: int) -> None:
 
 def open_request(
     envelope: Envelope,
-    session_key_of: Callable[[str], str],
+    session_of: Callable[[str], str | Crypticle],
     public_key_of: Callable[[str], str | None],
     *,
     tokens: TokenCache,
@@ -150,7 +150,7 @@ def open_request(
 
     Args:
         envelope: with ``enc: aes``.
-        session_key_of: the session key string of a minion.
+        session_of: the session key of a minion, best as the cipher that was made of it.
         public_key_of: the **accepted** public key of a minion, ``None`` if it has none.
         tokens: kept between calls.
         now_s: Unix time.
@@ -168,7 +168,7 @@ def open_request(
     pem = public_key_of(minion_id)
     if pem is None:
         raise CryptoError("no accepted key")
-    load = _open_load(envelope, Crypticle(session_key_of(minion_id)))
+    load = _open_load(envelope, _take_cipher(session_of(minion_id)))
     nonce = _read_nonce(load.pop("nonce", None))
     # The outer id only chose the key; without this a minion could speak in another's name.
     if load.get("id") != minion_id:
@@ -184,6 +184,10 @@ def open_request(
         enc_algo=envelope.enc_algo,
         sig_algo=envelope.sig_algo,
     )
+
+
+def _take_cipher(session: str | Crypticle) -> Crypticle:
+    return Crypticle(session) if isinstance(session, str) else session
 
 
 def _open_load(envelope: Envelope, session: Crypticle) -> dict[str, Any]:
@@ -244,8 +248,7 @@ def seal_reply(
     Raises:
         WireError: the value cannot travel.
     """
-    crypticle = Crypticle(session) if isinstance(session, str) else session
-    return pack(seal(crypticle, value, nonce, iv=iv))
+    return pack(seal(_take_cipher(session), value, nonce, iv=iv))
 
 
 def seal_pillar(

@@ -77,6 +77,20 @@ _normalise_short_pem = lru_cache(maxsize=32)(_strip_lines)
 """A sign-in compares the same few texts several times."""
 
 
+def check_form(text: str) -> str:
+    """The PEM in the form of :func:`normalise_pem`; what it holds is not looked at.
+
+    Raises:
+        CryptoError: it is no PEM, or cannot be that of a public key.
+    """
+    pem = normalise_pem(text)
+    if len(pem) > PEM_LIMIT or not pem.isascii():
+        raise CryptoError("not a public key: too long or not ASCII")
+    if not _PUBLIC_PEM.fullmatch(pem):
+        raise CryptoError("not a public key: no PEM, or more than one")
+    return pem
+
+
 def same_pem(one: str, other: str) -> bool:
     """Whether two PEM texts are the same key, in constant time."""
     return hmac.compare_digest(normalise_pem(one).encode(), normalise_pem(other).encode())
@@ -107,11 +121,7 @@ class PublicKey:
         Raises:
             CryptoError: not an RSA public key in PEM, or one that must not be used.
         """
-        pem = normalise_pem(text)
-        if len(pem) > PEM_LIMIT or not pem.isascii():
-            raise CryptoError("not a public key: too long or not ASCII")
-        if not _PUBLIC_PEM.fullmatch(pem):
-            raise CryptoError("not a public key: no PEM, or more than one")
+        pem = check_form(text)
         try:
             key = serialization.load_pem_public_key(pem.encode("ascii"))
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -241,7 +241,12 @@ class Master:
             ChildSpec("Publisher", Publisher(shared).run, stop_group=3),
             ChildSpec(
                 "ReqServer",
-                ReqServer(config.network, shared.sockets, workers).run,
+                ReqServer(
+                    config.network,
+                    shared.sockets,
+                    workers,
+                    processors=len(os.sched_getaffinity(0)),
+                ).run,
                 # First: no more requests are read, while workers answer those that were.
                 stop_group=0,
                 grace_s=REQSERVER_GRACE_S,

@@ -23,6 +23,7 @@ from saltlite.channel.master import (
 )
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.messages import LOGINS_BUSY, Envelope, LoadNotAMap, clear_refusal
+from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import CryptoError, LoginsBusy, StoreError, WireError
 from saltlite.master.commands import COMMANDS, Command, Repeats, Sender
 from saltlite.master.commands.returns import Due, settle
@@ -146,7 +147,7 @@ class Dispatcher:
         try:
             return open_request(
                 envelope,
-                self._session_key,
+                self._find_cipher,
                 self._find_pem,
                 tokens=ctx.tokens,
                 now_s=ctx.wall_s(),
@@ -222,11 +223,11 @@ class Dispatcher:
             log.exception("The reply to %s of minion %s cannot be packed", request.cmd, request.id)
             return seal_reply(session.crypticle, request.nonce, "")
 
-    def _session_key(self, minion_id: str) -> str:
+    def _find_cipher(self, minion_id: str) -> Crypticle:
         session = self._ctx.sessions.get(minion_id)
         if session is None:
             raise CryptoError("no session")
-        return session.key
+        return session.crypticle
 
     def _find_pem(self, minion_id: str) -> str | None:
         accepted = self._ctx.keys.load_accepted(minion_id)

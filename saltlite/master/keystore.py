@@ -66,14 +66,27 @@ _COUNT_SLOT: Final = 1 << 32
 _EXCLUSIVE: Final = (KeyState.ACCEPTED, KeyState.UNACCEPTED, KeyState.REJECTED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AcceptedKey:
     """An accepted minion key, and what its file looked like when it was read."""
 
-    key: PublicKey
     pem: str
     stamp: tuple[int, int, int]
     path: Path
+    _key: PublicKey | None = None
+
+    @property
+    def key(self) -> PublicKey:
+        """The key, parsed when it is used first: most workers need the text alone.
+
+        Raises:
+            CryptoError: the text looks like a key, and is none that may be used.
+        """
+        if self._key is None:
+            from saltlite.crypto.keys import PublicKey
+
+            self._key = PublicKey.from_pem(self.pem)
+        return self._key
 
     @property
     def mtime_s(self) -> float:
@@ -208,9 +221,9 @@ class KeyStore:
         return _read_text(self.path(minion_id, state))
 
     def load_accepted(self, minion_id: str) -> AcceptedKey | None:
-        """The accepted key, parsed; read again whenever its file is another one.
+        """The accepted key; read again whenever its file is another one.
 
-        ``None`` if the id is not accepted, or its file holds no usable key (which is logged).
+        ``None`` if the id is not accepted, or its file holds no text of a key (which is logged).
         """
         # It runs for each request of each minion: one stat, and no path is built for a known id.
         known = self._keys.get(minion_id)
@@ -229,14 +242,15 @@ class KeyStore:
     def _read_accepted(
         self, minion_id: str, path: Path, stamp: tuple[int, int, int]
     ) -> AcceptedKey | None:
-        from saltlite.crypto.keys import PublicKey
+        from saltlite.crypto.keys import check_form
 
         try:
             pem = _read_text(path)
             if pem is None:
                 return None
+            check_form(pem)
             # The stamp is from before the reading: a file replaced in between is read again.
-            accepted = AcceptedKey(PublicKey.from_pem(pem), pem, stamp, path)
+            accepted = AcceptedKey(pem, stamp, path)
         except (CryptoError, StoreError) as error:
             log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
             return None

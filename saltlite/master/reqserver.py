@@ -3,6 +3,8 @@
 Requests wait in one bounded line and go only to a worker that is free: one at a time as long as
 none has to wait, else several together, so that a thousand returns cost little. What is handed over
 carries a number that the worker's REP socket hands back, so that replies always find their callers.
+The worker that was free last is the next one: its data is at hand still, and those who are never
+needed stay small. No more of them are woken than can run at once.
 A worker hands back what it will only do alone, and what takes long when it may not: such requests
 have a line of their own, and one worker is always kept from them. When a worker's connection ends
 with requests in hand, their callers are told at once. While the line is full nothing more is read:
@@ -52,9 +54,14 @@ SLOW_LIMIT_BYTES: Final = 256 * 1024 * 1024
 JOINED_MOST: Final = 4
 """Callers that hear the reply to one slow request: a minion that grew tired sends it again."""
 
-TOGETHER: Final = 16
+TOGETHER: Final = 64
 TOGETHER_LIMIT_BYTES: Final = 64 * 1024
 """Requests that a worker is handed at once while more wait than there are workers."""
+
+AT_WORK_S: Final = 0.02
+"""So long after a worker was handed requests it is taken to need a processor; later it waits for
+something else, and another worker may have the processor.
+"""
 
 LINGER_MS: Final = 1000
 DRAIN_S: Final = 10.0
@@ -87,7 +94,8 @@ class RequestFrame:
 class Port:
     """The way to one worker. ``in_hand`` are the requests it was given, under one ``number``.
 
-    ``may_be_slow`` says whether it has leave to take long over them.
+    ``may_be_slow`` says whether it has leave to take long over them, ``handed_s`` since when it has
+    them.
     ``peers`` are the connections to its socket: the worker's, and perhaps one of somebody who has
     no business here. ``connected`` is true once one of them is a peer that takes requests.
     """
@@ -100,12 +108,18 @@ class Port:
     in_hand: Sequence[RequestFrame] = ()
     number: int = 0
     may_be_slow: bool = False
+    handed_s: float = 0.0
 
 
 class ReqServer:
-    """The process behind port 4506. ``run`` is its whole life."""
+    """The process behind port 4506. ``run`` is its whole life.
 
-    def __init__(self, network: NetworkOptions, sockets: MasterSockets, workers: int) -> None:
+    ``processors`` is how many there are for the workers, in number ``workers``, to run on.
+    """
+
+    def __init__(
+        self, network: NetworkOptions, sockets: MasterSockets, workers: int, *, processors: int
+    ) -> None:
         self._network = network
         self._sockets = sockets
         self._workers = workers
@@ -113,7 +127,9 @@ class ReqServer:
         self._waiting_bytes = 0
         self._slow: deque[RequestFrame] = deque()
         self._slow_bytes = 0
-        self._free: deque[Port] = deque()
+        self._free: list[Port] = []
+        self._at_once = min(workers, max(2, processors))
+        self._waits_for_processor = False
         self._last_number = 0
         self._owed = Owed()
         self._pipelines = Pipelines()
@@ -202,6 +218,8 @@ class ReqServer:
     # --- the loop ------------------------------------------------------------------------
 
     def _turn(self, life: Life, timeout_s: float) -> None:
+        if self._waits_for_processor:
+            timeout_s = min(timeout_s, AT_WORK_S)
         for socket, _events in life.poll(self._poller, timeout_s):
             if socket is self._router:
                 self._take_requests()
@@ -256,8 +274,14 @@ class ReqServer:
             self._send(frames[0], pack("bad load"))
 
     def _hand_out(self) -> None:
-        """Give what waits to the workers that are free."""
-        while self._free:
+        """Give what waits to the workers that are free, no more of them than can run at once."""
+        self._waits_for_processor = False
+        while self._free and (self._waiting or self._slow):
+            # More would take turns: each would do less at a time, and push the others' data out of
+            # the processor's memory.
+            if self._count_at_work() >= self._at_once:
+                self._waits_for_processor = True
+                return
             at_it = sum(bool(port.in_hand) and port.may_be_slow for port in self._ports)
             leave = at_it < slow_at_once(self._workers)
             # First, and the others still get through: one worker of several has no leave.
@@ -270,13 +294,19 @@ class ReqServer:
                 return
             # One that is slow would keep the others of its group waiting.
             leave = leave and len(requests) == 1
-            self._hand_over(self._free.popleft(), requests, may_be_slow=leave)
+            # Who worked last has what it needs at hand still.
+            self._hand_over(self._free.pop(), requests, may_be_slow=leave)
+
+    def _count_at_work(self) -> int:
+        """How many workers have requests and are likely to need a processor for them now."""
+        since_s = time.monotonic() - AT_WORK_S
+        return sum(bool(port.in_hand) and port.handed_s > since_s for port in self._ports)
 
     def _next_requests(self) -> list[RequestFrame]:
         """The next request, and with it what may go together and is one worker's share."""
         requests = [self._waiting.popleft()]
-        # An even share, so that other workers are not idle while one has sixteen.
-        share = min(TOGETHER, 1 + len(self._waiting) // self._workers)
+        # An even share, so that other workers are not idle while one has all.
+        share = min(TOGETHER, 1 + len(self._waiting) // self._at_once)
         size = len(requests[0].body)
         while len(requests) < share and not requests[0].alone:
             size += len(self._waiting[0].body)
@@ -299,6 +329,7 @@ class ReqServer:
             self._put_back(requests)
             return
         port.in_hand, port.number, port.may_be_slow = requests, self._last_number, may_be_slow
+        port.handed_s = time.monotonic()
 
     def _put_back(self, requests: Sequence[RequestFrame]) -> None:
         """To the front of their line, in their order."""

@@ -13,12 +13,11 @@ Not for use by several threads of one process: record locks are per process.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -26,6 +25,23 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.jid import new_jid
 
 _PAGE = 4096
+
+
+class _AreaLock:
+    """Holds one lock for a ``with`` block: each request takes several, so it is no generator."""
+
+    __slots__ = ("_fd", "_number")
+
+    def __init__(self, fd: int, number: int) -> None:
+        self._fd = fd
+        self._number = number
+
+    def __enter__(self) -> None:
+        # A lock is one byte of the file, and needs nothing to be there.
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, 1, self._number)
+
+    def __exit__(self, *_exc: object) -> None:
+        fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, self._number)
 
 
 class SharedArea:
@@ -40,15 +56,9 @@ class SharedArea:
         self.reals = memoryview(self.buffer).cast("d")
         """The same words as floats."""
 
-    @contextlib.contextmanager
-    def lock(self, number: int = 0) -> Iterator[None]:
+    def lock(self, number: int = 0) -> _AreaLock:
         """Hold lock ``number`` of this area; others wait. Not to be nested."""
-        # A lock is one byte of the file, and needs nothing to be there.
-        fcntl.lockf(self.fd, fcntl.LOCK_EX, 1, number)
-        try:
-            yield
-        finally:
-            fcntl.lockf(self.fd, fcntl.LOCK_UN, 1, number)
+        return _AreaLock(self.fd, number)
 
     def close(self) -> None:
         """Unmap; others keep theirs."""

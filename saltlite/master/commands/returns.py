@@ -158,7 +158,7 @@ def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
     if stored is Stored.CONFLICT:
         ctx.refusals.refuse("return", f"minion {due.minion_id} returned {due.jid} differently")
         return False
-    ctx.mirror.note_return({**due.load, "jid": due.jid})
+    ctx.mirror.note_return(due.load)
     ctx.events.fire(tags.job_ret(due.jid, due.minion_id), due.load)
     return None
 

@@ -14,6 +14,7 @@ import zmq
 from ports import free_port
 
 from saltlite.config.master import NetworkOptions
+from saltlite.master import reqserver
 from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
 from saltlite.master.reqserver import JOINED_MOST, TOGETHER, WORKER_LOST, ReqServer
 from saltlite.transport.addresses import MasterSockets, ipc
@@ -73,16 +74,23 @@ def place() -> Iterator[Place]:
 
 @pytest.fixture
 def three() -> Iterator[Place]:
-    yield from served(workers=3)
+    yield from served(workers=3, processors=3)
 
 
-def served(workers: int) -> Iterator[Place]:
+@pytest.fixture
+def three_on_two() -> Iterator[Place]:
+    """Three workers and two processors."""
+    yield from served(workers=3, processors=2)
+
+
+def served(workers: int, processors: int = 1) -> Iterator[Place]:
     with tempfile.TemporaryDirectory(prefix="slr-", dir="/tmp") as short:
         here = Place(MasterSockets(Path(short)), free_port())
         network = NetworkOptions(interface="127.0.0.1", ret_port=here.port)
         life = Life()
         thread = threading.Thread(
-            target=ReqServer(network, here.sockets, workers).run, args=(life,)
+            target=ReqServer(network, here.sockets, workers, processors=processors).run,
+            args=(life,),
         )
         thread.start()
         assert life.is_ready.wait(10)
@@ -180,6 +188,48 @@ def test_too_few_replies_are_none(place: Place) -> None:
     taken(place.worker(0), TOGETHER - len(turn))
     replies = [caller.recv() for caller in callers]
     assert replies.count(WORKER_LOST) == len(turn)
+
+
+# --- who is woken ------------------------------------------------------------------------------
+
+
+def test_who_was_free_last_is_asked_next(three: Place) -> None:
+    pool = Pool([three.worker(number) for number in range(3)])
+    asked = []
+    for _ in range(5):
+        (caller,) = three.ask(b"one more")
+        worker, _turn = pool.next()
+        asked.append(worker)
+        worker.send(b"done")
+        assert caller.recv() == b"done"
+    assert len(set(asked)) == 1
+
+
+def test_a_worker_that_waits_for_something_keeps_no_processor(three_on_two: Place) -> None:
+    pool = Pool([three_on_two.worker(number) for number in range(3)])
+    three_on_two.ask(b"1", b"2", b"3")
+    handed = [pool.next()[1][1:] for _ in range(2)]
+    if sum(map(len, handed)) < 3:  # the third one came later, and two have said nothing yet
+        handed.append(pool.next()[1][1:])
+    assert sorted(body for turn in handed for body in turn) == [b"1", b"2", b"3"]
+    three_on_two.ask(b"4")
+    if len(handed) < 3:
+        assert pool.next()[1][1:] == [b"4"]
+
+
+def test_no_more_workers_are_woken_than_can_run(
+    monkeypatch: pytest.MonkeyPatch, three_on_two: Place
+) -> None:
+    monkeypatch.setattr(reqserver, "AT_WORK_S", 60.0)
+    pool = Pool([three_on_two.worker(number) for number in range(3)])
+    three_on_two.ask(b"1", b"2")
+    (first, _), _second = pool.next(), pool.next()
+    three_on_two.ask(b"3", b"4")
+    assert pool.is_idle()
+    first.send(b"done")
+    again, turn = pool.next()
+    assert again is first
+    assert turn[1] in (b"3", b"4")
 
 
 # --- what takes long ---------------------------------------------------------------------------
