@@ -73,9 +73,9 @@ class Connections:
             for _ in range(BATCH):
                 event, fd = recv_monitor_event(monitor)
                 if event == zmq.EVENT_ACCEPTED:
-                    self._take_connection(fd)
+                    self.admit(fd)
                 else:
-                    self._gone += self._forget_connection(fd)
+                    self.forget(fd)
 
     def release_memory(self, now_s: float) -> None:
         """Give back what connections held that have ended; not while more and more of them end."""
@@ -87,18 +87,25 @@ class Connections:
             self._gone, self._release_s = 0, 0.0
             process.release_memory()
 
-    def _take_connection(self, fd: int) -> None:
+    def admit(self, fd: int) -> bool:
+        """Count a new connection; ``False`` if it has gone, or is too much and was shut down."""
         self._forget_connection(fd)  # one that ended without an event; its descriptor is used again
         peer = peer_of(fd)
         if peer is None:  # it has gone already
-            return
+            return False
         if self._has_room_for(peer[0]):
             self._peers[fd] = peer
             self._by_origin[peer[0]] += 1
             self.admitted += 1
+            return True
         # Not counted: its disconnect event will find nothing to subtract.
-        elif shut_down(fd, peer):
+        if shut_down(fd, peer):
             self._warn_of_excess(peer[0])
+        return False
+
+    def forget(self, fd: int) -> None:
+        """A connection has ended; nothing happens if it was not counted."""
+        self._gone += self._forget_connection(fd)
 
     def _has_room_for(self, origin: str) -> bool:
         free = self._most - len(self._peers)

@@ -1,4 +1,4 @@
-"""Publisher: PULL takes job maps from workers, PUB gives them, sealed and signed, to minions.
+"""Publisher: PULL takes job maps from workers, a port gives them, sealed and signed, to minions.
 
 Each job gets the next serial under the current publication key. After this process was replaced,
 the first job waits until the minions that were there are back, or half a second; those that come
@@ -21,13 +21,12 @@ from saltlite.core.plain import PlainMap
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import BEAT_S, EXIT_CANNOT_START, Life
-from saltlite.master.connections import EVENTS, Connections, available_descriptors
+from saltlite.master.connections import Connections, available_descriptors
 from saltlite.master.context import Shared
 from saltlite.master.repeats import SETTLE_S, Repeats
-from saltlite.transport.addresses import MasterSockets, ipc, tcp
+from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.codec import pack_bin, unpack_bin
-from saltlite.transport.monitor import open_monitor
-from saltlite.transport.pub import bind_publisher
+from saltlite.transport.publish_port import PublishPort
 from saltlite.transport.tcp import TcpOptions
 
 log = logging.getLogger(__name__)
@@ -44,6 +43,7 @@ HAND_OVER_S: Final = 5.0
 REJOIN_S: Final = 0.5
 
 LINGER_MS: Final = 1000
+LINGER_S: Final = 1.0
 
 
 class Publisher:
@@ -59,47 +59,46 @@ class Publisher:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=IO_THREADS)
         try:
             self._connections = Connections(available_descriptors())
-            publisher = self._bind_publisher(context)
-            monitor = self._monitor
             pull = _bind_pull(context, self._shared.sockets)
-        except (zmq.ZMQError, ValueError) as error:
+            port = self._open_port()
+        except (zmq.ZMQError, OSError, ValueError) as error:
             log.error("Publisher cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
         poller = zmq.Poller()
-        poller.register(monitor, zmq.POLLIN)
+        poller.register(port.fileno(), zmq.POLLIN)
         life.register(poller)
         life.ready()
         try:
-            self._wait_for_minions(life, poller, monitor)
+            self._wait_for_minions(life, poller, port)
             # Only now: jobs wait in line until those who were there are back.
             poller.register(pull, zmq.POLLIN)
             while not life.stopping:
-                self._count_connections(monitor)
-                # Only whoever calls into a socket has it let go of those who have left.
-                publisher.getsockopt(zmq.EVENTS)
+                patience_s = self._serve_port(port)
                 self._connections.release_memory(time.monotonic())
-                self._repeat_jobs(publisher)
-                if life.poll(poller, self._patience_s()):
-                    self._publish_all(pull, publisher)
+                self._repeat_jobs(port)
+                if life.poll(poller, min(patience_s, self._patience_s())):
+                    self._publish_all(pull, port)
             # The workers have ended by now; what they handed over is to go out.
-            self._publish_all(pull, publisher)
+            self._publish_all(pull, port)
+            port.flush(LINGER_S)
         finally:
-            # Else both wait for ever: see open_monitor.
-            publisher.disable_monitor()
-            context.destroy(linger=LINGER_MS)
+            port.close()
+            context.destroy(linger=0)
 
-    def _bind_publisher(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
+    def _open_port(self) -> PublishPort:
         network = self._shared.config.network
-        return bind_publisher(
-            context,
-            tcp(network.interface, network.publish_port),
-            before_bind=self._open_monitor,
+        timeout_ms = network.zmq_heartbeat_timeout or network.zmq_heartbeat_ivl
+        return PublishPort(
+            network.interface.strip("[]"),
+            network.publish_port,
             hwm=network.pub_hwm,
             backlog=network.zmq_backlog,
-            heartbeat_ivl_ms=network.zmq_heartbeat_ivl,
-            heartbeat_timeout_ms=network.zmq_heartbeat_timeout or network.zmq_heartbeat_ivl,
+            heartbeat_ivl_s=network.zmq_heartbeat_ivl / 1000,
+            heartbeat_timeout_s=timeout_ms / 1000,
+            # An address may have so many connections only, and all of them are counted.
+            admit=self._connections.admit,
+            forget=self._connections.forget,
             tcp=TcpOptions(
-                ipv6=bool(network.ipv6),
                 keepalive=network.tcp_keepalive,
                 keepalive_idle_s=network.tcp_keepalive_idle,
                 keepalive_cnt=network.tcp_keepalive_cnt,
@@ -107,13 +106,9 @@ class Publisher:
             ),
         )
 
-    def _open_monitor(self, publisher: zmq.Socket[bytes]) -> None:
-        """Before anybody can connect, so that everybody is counted."""
-        self._monitor = open_monitor(publisher, EVENTS)
-
     # --- who is there --------------------------------------------------------------------
 
-    def _wait_for_minions(self, life: Life, poller: zmq.Poller, monitor: zmq.Socket[bytes]) -> None:
+    def _wait_for_minions(self, life: Life, poller: zmq.Poller, port: PublishPort) -> None:
         """After a restart only: a job sent into the void reaches nobody."""
         if not life.restarts:
             return
@@ -125,40 +120,46 @@ class Publisher:
         until_s = time.monotonic() + REJOIN_S
         while len(self._connections) < before and time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
-            self._count_connections(monitor)
+            self._serve_port(port)
         # The last of them are connected, but may not have subscribed yet.
         until_s = time.monotonic() + SETTLE_S
         while time.monotonic() < until_s and not life.stopping:
             life.poll(poller, until_s - time.monotonic())
-            self._count_connections(monitor)
+            self._serve_port(port)
 
-    def _count_connections(self, monitor: zmq.Socket[bytes]) -> None:
-        """Keep the number of connections, for us and for a successor."""
+    def _serve_port(self, port: PublishPort) -> float:
+        """Do what the port has to do, and count connections, for us and for a successor.
+
+        How long until it has to be looked at again.
+        """
         before, arrived = len(self._connections), self._connections.admitted
-        self._connections.take_events(monitor)
+        now_s = time.monotonic()
+        port.take_events(now_s)
+        patience_s = port.keep_time(now_s)
         if self._repeats is not None and self._connections.admitted != arrived:
-            self._repeats.note_arrival(time.monotonic())
+            self._repeats.note_arrival(now_s)
         if len(self._connections) != before:
             self._shared.subscribers.set(len(self._connections))
+        return patience_s
 
     def _patience_s(self) -> float:
         if self._repeats is None:
             return BEAT_S
         return min(BEAT_S, self._repeats.wait_s(time.monotonic()))
 
-    def _repeat_jobs(self, publisher: zmq.Socket[bytes]) -> None:
+    def _repeat_jobs(self, port: PublishPort) -> None:
         """Publish again what those could not get who have connected since."""
         if self._repeats is None:
             return
         now_s = time.monotonic()
         for kept in self._repeats.due(now_s):
-            self._publish_job(publisher, kept.job, kept.topics)
+            self._publish_job(port, kept.job, kept.topics)
         if self._repeats.is_over(now_s):
             self._repeats = None
 
     # --- jobs ----------------------------------------------------------------------------
 
-    def _publish_all(self, pull: zmq.Socket[bytes], publisher: zmq.Socket[bytes]) -> None:
+    def _publish_all(self, pull: zmq.Socket[bytes], port: PublishPort) -> None:
         # No more than may wait at once: signals and connections get their turn.
         for _ in range(WAITING_LIMIT):
             try:
@@ -168,13 +169,13 @@ class Publisher:
             try:
                 order = as_map(unpack_bin(frame), "order")
                 job = as_map(order.get("job"), "job")
-                self._publish_job(publisher, job, order.get("topics"))
+                self._publish_job(port, job, order.get("topics"))
                 if self._repeats is not None:
                     self._repeats.keep(job, order.get("topics"))
             except WireError as error:
                 log.error("A job could not be published: %s", error)
 
-    def _publish_job(self, publisher: zmq.Socket[bytes], job: dict[str, Any], topics: Any) -> None:
+    def _publish_job(self, port: PublishPort, job: dict[str, Any], topics: Any) -> None:
         shared = self._shared
         # Before each job, so that a minion that was deleted cannot open it.
         self._renew_key()
@@ -192,10 +193,10 @@ class Publisher:
         )
         log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
         if not shared.config.network.zmq_filtering:
-            publisher.send(message)
+            port.publish(message)
             return
         for topic in topics or ():
-            publisher.send_multipart((topic, message))
+            port.publish(topic, message)
 
     def _renew_key(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The publish port: one master PUB, many minion SUBs.
+"""A minion's end of the publish port: a SUB of libzmq.
 
 What is published while a minion is away is lost; nothing here repeats it. Source:
 docs/wire.md#sockets.
@@ -8,55 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import zmq
 
 from saltlite.transport.tcp import DEFAULT_TCP, MAX_MESSAGE_BYTES, TcpOptions
 
 _S = TypeVar("_S", bound="zmq.Socket[Any]")
-
-SUBSCRIPTION_LIMIT_BYTES: Final = 4096
-"""What a subscriber may send at once: topics are 40 bytes, so anything large is junk."""
-
-
-def bind_publisher(
-    context: zmq.Context[_S],
-    address: str,
-    *,
-    hwm: int = 1000,
-    backlog: int = 1000,
-    heartbeat_ivl_ms: int = 10_000,
-    heartbeat_timeout_ms: int = 30_000,
-    tcp: TcpOptions = DEFAULT_TCP,
-    before_bind: Callable[[_S], object] = lambda _socket: None,
-) -> _S:
-    """A bound PUB socket. A subscriber that is ``hwm`` messages behind loses the further ones.
-
-    ``before_bind`` is called with it while nobody can connect yet.
-
-    Raises:
-        zmq.ZMQError: the address cannot be bound; the socket has been closed.
-    """
-    socket = context.socket(zmq.PUB)
-    try:
-        socket.setsockopt(zmq.SNDHWM, hwm)
-        # After a restart of the master all minions come back at once.
-        socket.setsockopt(zmq.BACKLOG, backlog)
-        # What was published just before the end has a second to leave.
-        socket.setsockopt(zmq.LINGER, 1000)
-        socket.setsockopt(zmq.MAXMSGSIZE, SUBSCRIPTION_LIMIT_BYTES)
-        if heartbeat_ivl_ms > 0:
-            socket.setsockopt(zmq.HEARTBEAT_IVL, heartbeat_ivl_ms)
-            socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, heartbeat_timeout_ms)
-        tcp.apply(socket, address)
-        # From bind on there are connections, and a monitor has to see the first one.
-        before_bind(socket)
-        socket.bind(address)
-    except BaseException:
-        socket.close(linger=0)
-        raise
-    return socket
 
 
 def connect_subscriber(

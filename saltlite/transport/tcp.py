@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Final
 
 import zmq
@@ -25,17 +26,29 @@ class TcpOptions:
     keepalive_cnt: int = -1
     keepalive_intvl_s: int = -1
 
-    def apply(self, socket: zmq.Socket[Any], address: str = "") -> None:
+    def apply(self, peer: zmq.Socket[Any], address: str = "") -> None:
         """Set the options; must happen before ``bind`` or ``connect``.
 
         IPv6 is switched on also where ``address`` has the brackets of an IPv6 address.
         """
         if self.ipv6 or "[" in address:
-            socket.setsockopt(zmq.IPV6, 1)
-        socket.setsockopt(zmq.TCP_KEEPALIVE, int(self.keepalive))
-        socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, self.keepalive_idle_s)
-        socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, self.keepalive_cnt)
-        socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, self.keepalive_intvl_s)
+            peer.setsockopt(zmq.IPV6, 1)
+        peer.setsockopt(zmq.TCP_KEEPALIVE, int(self.keepalive))
+        peer.setsockopt(zmq.TCP_KEEPALIVE_IDLE, self.keepalive_idle_s)
+        peer.setsockopt(zmq.TCP_KEEPALIVE_CNT, self.keepalive_cnt)
+        peer.setsockopt(zmq.TCP_KEEPALIVE_INTVL, self.keepalive_intvl_s)
+
+    def apply_to_plain(self, one: socket.socket) -> None:
+        """Set the options of a socket that is not ZeroMQ's."""
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, int(self.keepalive))
+        for option, value in (
+            (socket.TCP_KEEPIDLE, self.keepalive_idle_s),
+            (socket.TCP_KEEPCNT, self.keepalive_cnt),
+            (socket.TCP_KEEPINTVL, self.keepalive_intvl_s),
+        ):
+            # ZeroMQ takes 0 for the system's own value as well.
+            if value > 0:
+                one.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 DEFAULT_TCP: Final = TcpOptions()

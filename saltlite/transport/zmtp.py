@@ -1,0 +1,196 @@
+"""ZMTP 3, as far as a publisher needs it: what it says, and what it hears from one subscriber.
+
+libzmq keeps 27 KiB for each connection; a publisher with ten thousand of them needs none of that.
+Here are frames, commands and the state of one connection, without a socket: bytes come in, the
+bytes to send go out, and what is no subscriber is a ``WireError``. Only the NULL mechanism, as
+Salt's. Source: rfc.zeromq.org/spec/23 and /37; docs/wire.md#the-publish-port.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from saltlite.errors import WireError
+
+MORE: Final = 1
+LONG: Final = 2
+COMMAND: Final = 4
+
+GREETING_BYTES: Final = 64
+GREETING: Final = (
+    b"\xff" + bytes(7) + b"\x01\x7f" + b"\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
+)
+"""Version 3.1: peers that know it ask for topics by a command, others by a message."""
+
+FRAME_LIMIT_BYTES: Final = 4096
+"""What a subscriber may send at once: topics are 40 bytes, so anything large is junk."""
+
+TOPICS_MOST: Final = 100
+TOPICS_LIMIT_BYTES: Final = 8192
+"""What one subscriber may ask for; a minion has two topics at most."""
+
+_MECHANISM: Final = GREETING[12:32]
+_SHORT_BYTES: Final = 255
+_TTL_BYTES: Final = 2
+_CONTEXT_MOST_BYTES: Final = 16
+_EVERYTHING: Final = (b"",)
+
+
+def encode_frame(body: bytes, flags: int = 0) -> bytes:
+    """One frame; ``flags`` are ``MORE`` and ``COMMAND``."""
+    if len(body) <= _SHORT_BYTES:
+        return bytes((flags, len(body))) + body
+    return bytes((flags | LONG,)) + struct.pack(">Q", len(body)) + body
+
+
+def encode_message(*parts: bytes) -> bytes:
+    """The frames of one message."""
+    *first, last = parts
+    return b"".join([*(encode_frame(part, MORE) for part in first), encode_frame(last)])
+
+
+def encode_command(name: bytes, data: bytes = b"") -> bytes:
+    """The frame of a command."""
+    return encode_frame(bytes((len(name),)) + name + data, COMMAND)
+
+
+def _encode_property(name: bytes, value: bytes) -> bytes:
+    return bytes((len(name),)) + name + struct.pack(">I", len(value)) + value
+
+
+READY: Final = encode_command(b"READY", _encode_property(b"Socket-Type", b"PUB"))
+PING: Final = encode_command(b"PING", bytes(_TTL_BYTES))
+
+
+class SubscriberState:
+    """One connection to a publisher, as its protocol sees it."""
+
+    __slots__ = ("_greeted", "_in_message", "_rest", "is_ready", "topics")
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._greeted = False
+        self._in_message = False
+        self.is_ready = False
+        """Whether the handshake is done."""
+        self.topics: tuple[bytes, ...] = ()
+        """What it has subscribed to: the first frame of a message begins with one of these."""
+
+    def take(self, data: bytes) -> bytes:
+        """Go on with what has come in; what is to be sent in answer.
+
+        Raises:
+            WireError: this is no subscriber of version 3; the connection is to be closed.
+        """
+        data = self._rest + data if self._rest else data
+        answers = []
+        if not self._greeted:
+            # With every piece: junk is refused by its first byte, not when it is long enough.
+            _check_greeting(data)
+            if len(data) < GREETING_BYTES:
+                self._rest = data
+                return b""
+            self._greeted = True
+            data = data[GREETING_BYTES:]
+            answers.append(READY)
+        at = 0
+        while (bounds := _find_frame(data, at)) is not None:
+            start, end = bounds
+            answers.append(self._take_frame(data[at], data[start:end]))
+            at = end
+        self._rest = data[at:]
+        return b"".join(answers)
+
+    def _take_frame(self, flags: int, body: bytes) -> bytes:
+        if flags & COMMAND:
+            name, data = _split_command(body)
+            return self._take_command(name, data) if self.is_ready else self._shake(name, data)
+        if not self.is_ready:
+            raise WireError("a message before READY")
+        # Of a message of several frames only the first can be a subscription, as in libzmq.
+        is_first, self._in_message = not self._in_message, bool(flags & MORE)
+        if is_first and body[:1] == b"\x01":
+            self._subscribe(body[1:])
+        elif is_first and body[:1] == b"\x00":
+            self._cancel(body[1:])
+        return b""
+
+    def _shake(self, name: bytes, data: bytes) -> bytes:
+        if name != b"READY":
+            raise WireError("no READY")
+        if _read_properties(data).get(b"socket-type") not in (b"SUB", b"XSUB"):
+            raise WireError("no subscriber")
+        self.is_ready = True
+        return b""
+
+    def _take_command(self, name: bytes, data: bytes) -> bytes:
+        if name == b"SUBSCRIBE":
+            self._subscribe(data)
+        elif name == b"CANCEL":
+            self._cancel(data)
+        elif name == b"PING":
+            if not _TTL_BYTES <= len(data) <= _TTL_BYTES + _CONTEXT_MOST_BYTES:
+                raise WireError("a malformed PING")
+            return encode_command(b"PONG", data[_TTL_BYTES:])
+        # What a later version adds is passed over, as libzmq does.
+        return b""
+
+    def _subscribe(self, topic: bytes) -> None:
+        if topic in self.topics:
+            return
+        topics = (*self.topics, topic)
+        if len(topics) > TOPICS_MOST or sum(map(len, topics)) > TOPICS_LIMIT_BYTES:
+            raise WireError("too many topics")
+        # One object for all who want everything, which are nearly all.
+        self.topics = _EVERYTHING if topics == _EVERYTHING else topics
+
+    def _cancel(self, topic: bytes) -> None:
+        self.topics = tuple(one for one in self.topics if one != topic)
+
+
+def _check_greeting(data: bytes) -> None:
+    """Refuse what is not the beginning of a greeting of version 3 with the NULL mechanism."""
+    is_sound = (
+        data[:1] in (b"", b"\xff")
+        and (len(data) < 10 or data[9] & 1)
+        and (len(data) < 11 or data[10] >= 3)
+        and data[12:32] == _MECHANISM[: max(0, min(len(data), 32) - 12)]
+    )
+    if not is_sound:
+        raise WireError("no greeting of ZMTP 3 without a mechanism")
+
+
+def _find_frame(data: bytes, at: int) -> tuple[int, int] | None:
+    """Where the body of the frame at ``at`` begins and ends; ``None`` if it is not whole yet."""
+    if len(data) < at + 2:
+        return None
+    start = at + (9 if data[at] & LONG else 2)
+    if len(data) < start:
+        return None
+    size = int.from_bytes(data[at + 1 : start], "big")
+    if size > FRAME_LIMIT_BYTES:
+        raise WireError("a frame that is too large")
+    return (start, start + size) if len(data) >= start + size else None
+
+
+def _split_command(body: bytes) -> tuple[bytes, bytes]:
+    size = body[0] if body else 0
+    if not size or len(body) < 1 + size:
+        raise WireError("a command without a name")
+    return body[1 : 1 + size], body[1 + size :]
+
+
+def _read_properties(data: bytes) -> dict[bytes, bytes]:
+    """The properties of READY; names without regard to case."""
+    found = {}
+    at = 0
+    while at < len(data):
+        value_at = at + 1 + data[at] + 4
+        name, size = data[at + 1 : value_at - 4], data[value_at - 4 : value_at]
+        end = value_at + int.from_bytes(size, "big")
+        if not name or len(data) < max(value_at, end):
+            raise WireError("malformed properties")
+        found[name.lower()] = data[value_at:end]
+        at = end
+    return found
