@@ -379,6 +379,8 @@ class Master:
             network.ret_port,
         )
         process.notify("READY=1")
+        # This process waits from here on, and needs none of what started it.
+        process.release_files()
 
     def _remove_sockets(self, shared: Shared) -> None:
         sockets = shared.sockets

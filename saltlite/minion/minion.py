@@ -54,7 +54,7 @@ from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import startup_job
 from saltlite.minion.taken_job import UNRETURNED, TakenJob
-from saltlite.process import set_title
+from saltlite.process import release_files, release_memory, set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
 
@@ -427,6 +427,9 @@ class Minion:
         for job in self._held.pop(link.name, []):
             self._consider_job(link, job)
         await self._fire_start(link)
+        # What the start and the sign-in have loaded is not needed while we wait for jobs.
+        release_files()
+        release_memory()
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
             self._take_job(TakenJob.of(asked), link.name)

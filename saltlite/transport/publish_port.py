@@ -288,7 +288,9 @@ class PublishPort:
 def _listen(host: str, port: int, backlog: int, tcp: TcpOptions) -> socket.socket:
     """A socket that listens; what it accepts has its options."""
     kind = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
-    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    # As bytes: for a text Python would load all that it has for international names.
+    found = socket.getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM)
+    family, *_, address = found[0]
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +40,54 @@ def test_with_another_allocator_it_stays_small(allocator: str) -> None:
     first_bytes, _again_bytes, frozen, _others = figures(allocator)
     assert first_bytes < 2_000_000
     assert frozen > 1000
+
+
+LET_GO = """
+from saltlite import process
+from saltlite.crypto.keys import PrivateKey
+import re
+
+def resident_kib():
+    return int(re.search(r"RssFile:\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+key = PrivateKey.generate(2048)
+signature = key.sign(b"before", "PKCS1v15-SHA224")
+before = resident_kib()
+process.release_files()
+after = resident_kib()
+assert key.public.verify(b"before", signature, "PKCS1v15-SHA224")
+print(before, after)
+"""
+
+
+def test_what_a_start_has_touched_of_libraries_is_let_go_and_comes_back() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LET_GO], capture_output=True, text=True, check=True, timeout=60
+    )
+    before_kib, after_kib = map(int, done.stdout.split())
+    assert after_kib < before_kib / 2
+
+
+WRITTEN_TO = """
+import ctypes, mmap, os, sys
+from saltlite import process
+
+with open(sys.argv[1], "r+b") as file:
+    private = mmap.mmap(file.fileno(), 8192, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+private[:4] = b"mine"
+address = ctypes.addressof(ctypes.c_char.from_buffer(private))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), 8192, mmap.PROT_READ) == 0
+process.release_files()
+print(ctypes.string_at(address, 4).decode(), flush=True)
+os._exit(0)  # the view of the map is still there
+"""
+
+
+def test_a_mapping_that_has_been_written_to_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(8192))
+    done = subprocess.run(
+        [sys.executable, "-c", WRITTEN_TO, str(file)],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.strip() == "mine"
