@@ -31,11 +31,6 @@ from saltlite.transport.tcp import TcpOptions
 
 log = logging.getLogger(__name__)
 
-IO_THREADS: Final = 4
-"""libzmq looks through all timers of a thread to end one, of a handshake or a heartbeat: with ten
-thousand subscribers in one thread that is most of what they cost.
-"""
-
 WAITING_LIMIT: Final = 1000
 """Jobs that wait for the Publisher; a worker then waits, and gives up after HAND_OVER_S."""
 
@@ -56,7 +51,7 @@ class Publisher:
 
     def run(self, life: Life) -> None:
         """Open the sockets, publish until told to stop, then empty the line."""
-        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=IO_THREADS)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         try:
             self._connections = Connections(available_descriptors())
             pull = _bind_pull(context, self._shared.sockets)
