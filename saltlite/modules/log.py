@@ -10,13 +10,14 @@ from saltlite.core.factories import name_function
 _log = logging.getLogger(__name__)
 
 
-def _make_logger(name: str, what: str) -> Callable[[object], bool]:
-    """Make the function that writes a line with the logger's method of the same name."""
+def _make_logger(write: Callable[..., None], what: str) -> Callable[[object], bool]:
+    """Make the function that writes a line with a method of the logger."""
 
     def write_line(message: object) -> bool:
-        getattr(_log, name)("%s", message)
+        write("%s", message)
         return True
 
+    name = write.__name__
     text = f"""A line of level {what}.
 
     CLI Example:
@@ -26,9 +27,9 @@ def _make_logger(name: str, what: str) -> Callable[[object], bool]:
     return name_function(write_line, name, text)
 
 
-debug = _make_logger("debug", "``debug``")
-info = _make_logger("info", "``info``")
-warning = _make_logger("warning", "``warning``")
-error = _make_logger("error", "``error``")
-critical = _make_logger("critical", "``critical``")
-exception = _make_logger("exception", "``error``, with the traceback if there is one")
+debug = _make_logger(_log.debug, "``debug``")
+info = _make_logger(_log.info, "``info``")
+warning = _make_logger(_log.warning, "``warning``")
+error = _make_logger(_log.error, "``error``")
+critical = _make_logger(_log.critical, "``critical``")
+exception = _make_logger(_log.exception, "``error``, with the traceback if there is one")

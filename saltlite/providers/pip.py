@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import write_fields
 from saltlite.core.lazyregex import regex
 from saltlite.errors import CommandError, FunctionError
 
@@ -200,14 +201,15 @@ def install_words(options: PipOptions) -> list[str]:
         FunctionError: options exclude one another, or a value is not one of those possible.
     """
     _check_options(options)
-    words = [flag for name, flag in _SWITCHES.items() if getattr(options, name)]
+    given = write_fields(options)
+    words = [flag for name, flag in _SWITCHES.items() if given[name]]
     for name, flag in _VALUES.items():
-        value = getattr(options, name)
+        value = given[name]
         words += [flag, str(value)] if value else []
     if options.download_cache and not options.cache_dir:  # its old name
         words += ["--cache-dir", str(options.download_cache)]
     for name, flag in _LISTS.items():
-        for value in names_of(getattr(options, name)):
+        for value in names_of(given[name]):
             words += [flag, value]
     if options.no_binary:
         words.append(f"--no-binary={','.join(names_of(options.no_binary))}")

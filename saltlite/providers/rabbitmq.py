@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltlite.core.dataclasses import dataclass, fields
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import write_fields
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.host import Host
 
@@ -36,7 +37,7 @@ class UpstreamOptions:
 
     def with_address(self, uri: str) -> dict[str, Any]:
         """All of the upstream, by Salt's names."""
-        return {"uri": uri, **{one.name: getattr(self, one.name) for one in fields(self)}}
+        return {"uri": uri, **write_fields(self)}
 
 
 def run(

@@ -13,6 +13,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import write_fields
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.modules import pip
@@ -67,7 +68,8 @@ def installed(
     if wrong and not (files or editables):
         return Verdict(result=False, comment=wrong)
     saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
-    given = {each: getattr(options, each) for each in _INSTALLED.split() if each not in _OWN}
+    values = write_fields(options)
+    given = {each: values[each] for each in _INSTALLED.split() if each not in _OWN}
     order = Order(
         wanted=() if files or editables else wanted,
         files=files,

@@ -14,6 +14,7 @@ import zmq.asyncio
 from saltlite.client.identity import local_key, sender
 from saltlite.client.local import find_request_address
 from saltlite.config.master import MasterConfig
+from saltlite.core.fields import write_fields
 from saltlite.core.messages import Envelope, Job, PublishLoad, refusal
 from saltlite.errors import RequestTimeout, SaltliteError
 from saltlite.transport.areq import AsyncRequester
@@ -50,10 +51,8 @@ def make_load(job: Job, upper: str, timeout_s: int, key: str) -> dict[str, Any]:
         kwargs["user"] = job.user
     if job.delimiter != ":":
         kwargs["delimiter"] = job.delimiter
-    for name in _JOB_OPTIONS:
-        value = getattr(job, name)
-        if value is not None:
-            kwargs[name] = value
+    options = write_fields(job)
+    kwargs |= {name: options[name] for name in _JOB_OPTIONS if options[name] is not None}
     patience = timeout_s if job.to is None else job.to
     return PublishLoad(
         tgt=job.tgt,

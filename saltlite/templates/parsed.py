@@ -101,10 +101,11 @@ def load(text: str, path: str) -> Any:
     value = read_document(text)
     if value is not UNREAD:
         return value
-    from saltlite.config import yaml
+    from saltlite.config.yaml import LinedMap
+    from saltlite.config.yaml import load as load_with_lines
 
-    value = yaml.load(text, path)
-    return dict(value) if isinstance(value, yaml.LinedMap) else value
+    value = load_with_lines(text, path)
+    return dict(value) if isinstance(value, LinedMap) else value
 
 
 _texts = ParsedTexts()

@@ -26,6 +26,7 @@ from saltlite.providers.cron import crontab
 from saltlite.providers.file import content
 from saltlite.providers.network import ifupdown
 from saltlite.providers.pkg import apt_repos
+from saltlite.providers.pkg.options import SourceOptions
 from saltlite.providers.place import locales
 from saltlite.states.file import edits as state_edits
 
@@ -178,7 +179,7 @@ def test_both_sources_of_packages_hold(
     ctx: MinionContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def add(dist: str) -> None:
-        apt_repos.mod_repo(ctx, f"deb http://a.example/{dist} {dist} main", {})
+        apt_repos.mod_repo(ctx, f"deb http://a.example/{dist} {dist} main", SourceOptions())
 
     others = interrupt(monkeypatch, apt_repos, "entries", lambda: add("two"))
     add("one")

@@ -61,6 +61,7 @@ BROAD_HANDLERS = {
 DYNAMIC_ATTRIBUTES = {
     "cli/deferred_imports.py": "stands in for a module of Python's: what is asked of it, of that",
     "core/dataclasses.py": "walks the fields that a class of ours declares",
+    "core/fields.py": "walks the fields of a dataclass of ours",
     "core/lazyregex.py": "stands in for a compiled pattern: what is asked of it, of that",
     "cli/config_child.py": "walks the fields of the configuration's own dataclasses",
     "cli/options.py": "options that were declared in the same file",
