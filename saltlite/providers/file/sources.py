@@ -214,6 +214,11 @@ def locate_content(
         raise FunctionError(f"Failed to cache {source.url}: {error}") from error
     if not path:
         raise FunctionError(_say_missing(source))
+    if source.use_etag and not (source.known or source.skip_verify):
+        # The server said that this is what it has now, as a hash would.
+        form = source.hash_type(ctx)
+        known = {"hash_type": form, "hsum": hashes.file_hash(path, form)}
+        source = replace(source, known=known)
     return replace(source, path=path)
 
 

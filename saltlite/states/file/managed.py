@@ -311,8 +311,8 @@ class ManagedFile(Resource[FileStatus]):
 
     def comment_unchanged(self, now: FileStatus) -> str:
         source = self.file.source
-        is_fetched = source and source.known and self.file.contents is None
-        if self.is_left_alone or (source and is_fetched and sources.is_of_web(source.url)):
+        is_verified = source and source.known and source.source_hash and self.file.contents is None
+        if self.is_left_alone or (source and is_verified and sources.is_of_web(source.url)):
             return f"File {self.file.name} exists with proper permissions. No changes made."
         return f"File {self.file.name} is in the correct state"
 

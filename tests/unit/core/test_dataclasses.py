@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saltlite.core import dataclasses as ours
@@ -125,6 +125,7 @@ def state(value: Any) -> Any:
     return {one.name: getattr(value, one.name) for one in standard.fields(value)}
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # on a busy machine
 @given(
     shape=st.sampled_from(SHAPES),
     values=st.lists(st.integers(0, 2), max_size=5),

@@ -631,3 +631,21 @@ def test_a_context_that_is_not_set_is_not_passed_over(ctx, tmp_path):
     )
     assert said.result is False
     assert "selinux.fcontext_policy_present" in said.comment
+
+
+@pytest.mark.parametrize(
+    ("asked", "content"),
+    [({"use_etag": True}, "two"), ({"skip_verify": True}, "one")],
+    ids=["use_etag", "skip_verify"],
+)
+def test_what_a_server_has_now_counts_only_where_it_is_asked(ctx, tmp_path, asked, content):
+    """As Salt 3006.30, which looks no more at a file that it fetched without verifying it."""
+    (tmp_path / "srv").mkdir()
+    with served(tmp_path) as web:
+        for text in ("one", "two"):
+            (tmp_path / "srv" / "f").write_text(text)
+            declared = resolve("file.managed", ctx).call(
+                name=str(tmp_path / "f"), source=f"{web}/f", **asked
+            )
+            assert realise(declared, ctx, test=False).result is True
+    assert (tmp_path / "f").read_text() == content
