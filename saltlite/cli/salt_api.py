@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from saltlite.cli.daemon import run_privately
 from saltlite.cli.version import answer_version
-from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
+from saltlite.errors import ConfigError
 
 if TYPE_CHECKING:
     import optparse
@@ -21,43 +21,33 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EX_CANNOT_START = 1
-EX_NO_USER = 67
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run salt-api; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
     if answer_version("salt-api", arguments):
         return 0
-    from saltlite.cli import logs
     from saltlite.cli.command import read_words
 
     options, _ = read_words(_build_parser(), arguments)
     own_files = _own_files(options)
     config = _load_config(options, own_files)
-    from saltlite import process
 
-    if options.daemon:
-        process.go_background()
-    os.umask(0o077)
-    try:
-        logs.prepare_for(config.process.user, config.api.api_logfile)
-        logs.setup(
-            config.log,
-            console=not options.daemon,
-            log_file=config.api.api_logfile,
-            at_once=True,
-        )
-        return _run_api(config, lambda: _reload_logs(options, own_files))
-    except SaltliteError as error:
-        if options.daemon:  # nobody sees standard error any more
-            log.critical("%s", error)
-        sys.stderr.write(f"salt-api: {error}\n")
-        return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
+    def run() -> int:
+        return _run_api(config, console=not options.daemon, reload=reload)
+
+    def reload() -> None:
+        _reload_logs(options, own_files)
+
+    return run_privately("salt-api", run, in_background=options.daemon)
 
 
-def _run_api(config: MasterConfig, reload: Callable[[], None]) -> int:
+def _run_api(config: MasterConfig, *, console: bool, reload: Callable[[], None]) -> int:
+    from saltlite.cli import logs
+
+    log_file = config.api.api_logfile
+    logs.prepare_for(config.process.user, log_file)
+    logs.setup(config.log, console=console, log_file=log_file, at_once=True)
     from saltlite.api.daemon import Api
 
     rights = partial(_list_rights, config)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.config_child import read_aside, remake_master
-from saltlite.errors import ConfigError, NoSuchUser, SaltliteError
+from saltlite.cli.daemon import run_privately
+from saltlite.errors import ConfigError, SaltliteError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -22,40 +22,35 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EX_CANNOT_START = 1
-EX_NO_USER = 67
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the master; the exit code is 1, after one line, if it cannot start."""
     arguments = sys.argv[1:] if argv is None else argv
     config, options = read_aside(lambda: _read_config(arguments), remake_master)
-    from saltlite import process
-    from saltlite.cli import logs, regexes
+    from saltlite.cli import regexes
 
     regexes.match_outside()
-    if options["daemon"]:
-        process.go_background()
-    os.umask(0o077)
-    try:
-        logs.prepare_for(config.process.user, config.log.log_file)
-        logs.setup(config.log, console=not options["daemon"], at_once=True)
-        logs.write_kept(options["kept"])
-        _warn_of_unread(config)
-        from saltlite.master.daemon import Master
+    return run_privately(
+        "salt-master", lambda: _run_master(config, options), in_background=options["daemon"]
+    )
 
-        return Master(
-            config,
-            execute=_execute_run,
-            make_renderer=_make_renderer,
-            engine_context=_engine_context,
-            reload=lambda: _reload_logs(options),
-        ).run()
-    except SaltliteError as error:
-        if options["daemon"]:  # nobody sees standard error any more
-            log.critical("%s", error)
-        sys.stderr.write(f"salt-master: {error}\n")
-        return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
+
+def _run_master(config: MasterConfig, options: Mapping[str, Any]) -> int:
+    from saltlite.cli import logs
+
+    logs.prepare_for(config.process.user, config.log.log_file)
+    logs.setup(config.log, console=not options["daemon"], at_once=True)
+    logs.write_kept(options["kept"])
+    _warn_of_unread(config)
+    from saltlite.master.daemon import Master
+
+    return Master(
+        config,
+        execute=_execute_run,
+        make_renderer=_make_renderer,
+        engine_context=_engine_context,
+        reload=lambda: _reload_logs(options),
+    ).run()
 
 
 def _execute_run(config: MasterConfig, request: RunRequest) -> RunOutcome:

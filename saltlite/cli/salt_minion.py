@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli.config_child import read_aside, remake_minion
-from saltlite.errors import NoSuchUser, SaltliteError
+from saltlite.cli.daemon import run_or_explain
 
 if TYPE_CHECKING:
     from saltlite.cli.options import CommandParser
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EX_CANNOT_START = 1
-EX_NO_USER = 67
 WORDS = frozenset({"-h", "--help", "--version", "-V", "--versions-report"})
 """Options that are answered at once, without a minion."""
 
@@ -44,11 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options["unread"]:
             log.warning("%s", options["unread"])
 
-    try:
+    def run() -> int:
         return daemon.run(setup, background=options["daemon"], start_logging=start_logging)
-    except SaltliteError as error:
-        sys.stderr.write(f"salt-minion: {error}\n")
-        return EX_NO_USER if isinstance(error, NoSuchUser) else EX_CANNOT_START
+
+    return run_or_explain("salt-minion", run)
 
 
 def _load_modules() -> None:
