@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltlite.core.dataclasses import dataclass
-from saltlite.core.fields import write_fields
+from saltlite.core.dataclasses import asdict, dataclass
 from saltlite.errors import FunctionError, ProgramMissing
 from saltlite.host import Host
 
@@ -37,7 +36,7 @@ class UpstreamOptions:
 
     def with_address(self, uri: str) -> dict[str, Any]:
         """All of the upstream, by Salt's names."""
-        return {"uri": uri, **write_fields(self)}
+        return {"uri": uri, **asdict(self)}
 
 
 def run(

@@ -15,7 +15,7 @@ from saltlite.providers.file.sources import Source
 from saltlite.states._archive.extracted import Extracted, Owner
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive, format_of
-from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file._checks import failure, system_errors
 
 KEEP_TWICE = (
     "Both 'keep_source' and 'keep' were used. Since these both do the same thing, 'keep' was"

@@ -149,7 +149,7 @@ def test_a_full_disk_refuses_jobs_loses_no_return_and_mends_itself(small_disk: C
     assert ran.stderr == ""
     for minion in cluster.minions.values():  # jobs end while nothing can be recorded
         eventually(
-            lambda one=minion: "cannot store the return" in one.log(),
+            lambda one=minion: "is not stored by" in one.log(),
             within_s=15,
             what="a return is sent back",
         )

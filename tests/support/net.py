@@ -8,6 +8,7 @@ half open stays so until :meth:`Proxy.behave`, which ends it as a router does th
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import selectors
 import socket
 import struct
@@ -18,6 +19,16 @@ from dataclasses import dataclass, field
 CHUNK = 65536
 HELD_MOST = 1 << 20
 """So much of one direction is held back; then the sender is no longer read."""
+
+SET_FLAGS = 0x8914
+"""``SIOCSIFFLAGS`` of Linux."""
+UP_AND_RUNNING = 0x1 | 0x40
+
+
+def bring_loopback_up() -> None:
+    """In a new network namespace; a bare machine has no program for it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sH14x", b"lo", UP_AND_RUNNING))
 
 
 @dataclass

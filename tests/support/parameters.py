@@ -19,8 +19,8 @@ PACKAGE = "saltlite"
 CONVERSIONS = {"str", "int", "bool", "list", "tuple", "dict", "float", "set"}
 LOOKS = {"get", "pop", "setdefault"}
 REFLECTION = {"asdict", "fields", "vars", "astuple"}
-LOOK_UP = "getattr"
-"""Looks at one field, whose name is a text somewhere in the module."""
+LOOK_UPS = {"getattr", "write_fields"}
+"""Look at fields whose names are texts somewhere in the module."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -70,7 +70,7 @@ class Module:
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in {*REFLECTION, LOOK_UP}
+            and node.func.id in REFLECTION | LOOK_UPS
             and node.args
         )
 
@@ -225,7 +225,7 @@ class Program:
             for call in module.reflections:
                 if self._enclosing(module, call, call.args[0], lineage) is None:
                     continue
-                if call.func.id != LOOK_UP or name in module.texts:  # type: ignore[attr-defined]
+                if call.func.id not in LOOK_UPS or name in module.texts:  # type: ignore[attr-defined]
                     return True
         return False
 

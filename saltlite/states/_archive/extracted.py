@@ -15,7 +15,7 @@ from saltlite.providers import staging
 from saltlite.providers.file import content, paths, permissions, sources
 from saltlite.states._archive.notes import Note
 from saltlite.states._archive.unpacking import Archive
-from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file._checks import failure, system_errors
 
 _TOPS = ("top_level_dirs", "top_level_files", "top_level_links")
 _KINDS: Mapping[str, Callable[[int], bool]] = {

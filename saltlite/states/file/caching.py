@@ -12,7 +12,7 @@ from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.providers.file import hashes, paths, sources
 from saltlite.providers.file.sources import Source
-from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file._checks import failure, system_errors
 
 
 def cached(
@@ -30,7 +30,7 @@ def cached(
         source = replace(source, known=sources.find_sum(ctx, source, name))
     elif sources.is_of_web(name) and not (skip_verify or use_etag):
         return failure(str(sources.unverified(name)))
-    return cache_source(ctx, source)
+    return _cache_source(ctx, source)
 
 
 def not_cached(ctx: MinionContext, name: str, saltenv: str = "base") -> Declared:
@@ -41,7 +41,7 @@ def not_cached(ctx: MinionContext, name: str, saltenv: str = "base") -> Declared
     return Uncached(name, saltenv)
 
 
-def cache_source(ctx: MinionContext, source: Source) -> Declared:
+def _cache_source(ctx: MinionContext, source: Source) -> Declared:
     """A source in the cache, with the hash that it shall have, if any."""
     url, wanted, saltenv = source.url, source.known, source.saltenv
     if sources.is_local(url):

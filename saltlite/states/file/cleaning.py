@@ -16,7 +16,10 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.openat import reach
 from saltlite.providers.file import paths
-from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file._checks import failure, system_errors
+
+INTERNAL = ("remove_paths",)
+"""For other states of files; nobody calls it by name."""
 
 
 def pruned(
@@ -61,13 +64,13 @@ def tidied(
         return failure(f"Specified file {name} is not an absolute path")
     only = str(age_size_only or "").lower()
     limits = Limits(
-        age=_parse_number(age, "age"), size=in_bytes(size),
+        age=_parse_number(age, "age"), size=_in_bytes(size),
         only=only if only in ("age", "size") else "",
         both=str(age_size_logical_operator).upper() == "AND", clock=str(time_comparison).lower(),
     )  # fmt: skip
     return Tidied(
-        name=name, limits=limits, matches=patterns(matches or ".*", "matches"),
-        exclude=patterns(exclude or [], "exclude"), whole_path=full_path_match,
+        name=name, limits=limits, matches=_compile_patterns(matches or ".*", "matches"),
+        exclude=_compile_patterns(exclude or [], "exclude"), whole_path=full_path_match,
         folders=rmdirs, links=rmlinks, follow=followlinks,
     )  # fmt: skip
 
@@ -207,7 +210,7 @@ class Limits:
 
     def exceeds(self, found: os.stat_result, now: float) -> bool:
         """Whether something with this status may go."""
-        old = now - float(time_of(found, self.clock)) >= self.age * SECONDS_A_DAY
+        old = now - float(_time_of(found, self.clock)) >= self.age * SECONDS_A_DAY
         # what is no file has no size of its own
         large = (found.st_size if stat.S_ISREG(found.st_mode) else 0) >= self.size
         if self.only == "age":
@@ -217,12 +220,12 @@ class Limits:
         return old and large if self.both else old or large
 
 
-def time_of(found: os.stat_result, clock: str) -> float:
+def _time_of(found: os.stat_result, clock: str) -> float:
     """One of the three times of a status; the last access where the name is none of them."""
     return {"mtime": found.st_mtime, "ctime": found.st_ctime}.get(clock, found.st_atime)
 
 
-def in_bytes(size: object) -> int:
+def _in_bytes(size: object) -> int:
     """A size with the unit b, k, m, g or t (or none) in bytes; raises FunctionError."""
     found = re.fullmatch(r"([\d.]+)\s*([bkmgt]?)b?", str(size).strip().lower())
     try:
@@ -235,7 +238,7 @@ def _no_size(size: object) -> int:
     raise FunctionError(f"size: {size} is no number of bytes, with b, k, m, g or t as its unit")
 
 
-def patterns(given: object, argument: str) -> list[re.Pattern[str]]:
+def _compile_patterns(given: object, argument: str) -> list[re.Pattern[str]]:
     """Regular expressions; raises FunctionError that names the argument and what is wrong."""
     try:
         return [re.compile(str(one)) for one in _as_list(given)]

@@ -13,14 +13,17 @@ from saltlite.highstate.chunk import LOWSTATE, Chunk
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states.file.checks import (
+from saltlite.states.file._checks import (
     explain_bad_name,
     failure,
     owner_of,
     require_owners,
     system_errors,
 )
-from saltlite.states.file.patterns import matches
+from saltlite.states.file._patterns import matches
+
+INTERNAL = ("list_required",)
+"""For other states of files; nobody calls it by name."""
 
 
 def directory(
@@ -59,7 +62,7 @@ def directory(
     )
     return Directory(
         name=name, own=own, file_mode=wanted_mode if file_mode is None else file_mode,
-        recursion=recursion(recurse, own, max_depth), clean=clean,
+        recursion=_read_recursion(recurse, own, max_depth), clean=clean,
         keep=list_required(ctx, require, name) if clean else frozenset(), exclude=exclude_pat,
         makedirs=makedirs, force=force, backupname=str(backupname or ""), follow=follow_symlinks,
         allow_symlink=allow_symlink, children_only=children_only,
@@ -73,7 +76,7 @@ def list_required(ctx: MinionContext, require: object, name: str) -> frozenset[s
         pair for one in (require if isinstance(require, list) else []) if isinstance(one, dict)
         for pair in one.items()
     ]  # fmt: skip
-    return list_kept(name, low, pairs)
+    return _list_kept(name, low, pairs)
 
 
 RECURSE = ("user", "group", "mode", "ignore_files", "ignore_dirs", "silent")
@@ -316,7 +319,9 @@ def _kind_of(path: str) -> str:
     return "file" if os.path.lexists(path) else ""
 
 
-def recursion(recurse: object, wanted: DesiredPermissions, max_depth: Any) -> Recursion | None:
+def _read_recursion(
+    recurse: object, wanted: DesiredPermissions, max_depth: Any
+) -> Recursion | None:
     """What ``recurse`` means.
 
     Raises:
@@ -349,7 +354,7 @@ def _list_changes(changes: Mapping[str, Mapping[str, object]]) -> str:
     return "The following files will be changed:\n" + "".join(lines)
 
 
-def list_kept(
+def _list_kept(
     top: str, low: Sequence[Chunk], required: Sequence[tuple[str, object]]
 ) -> frozenset[str]:
     """The paths below ``top`` that required states are about, and the directories they are in."""

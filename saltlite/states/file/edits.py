@@ -34,8 +34,8 @@ from saltlite.providers.file.edits import (
 from saltlite.providers.file.lines import Edit, edit_lines
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.providers.file.sources import Source, Template
-from saltlite.states.file import accumulators
-from saltlite.states.file.checks import (
+from saltlite.states.file import _accumulators as accumulators
+from saltlite.states.file._checks import (
     Encoding,
     ensure_folder,
     explain_bad_name,
@@ -152,7 +152,7 @@ def _declare_lines(
     wrong = explain_bad_name(name, "prepend" if begin else "append")
     if wrong:
         return wrong
-    wanted = read_texts(ctx, text, options)
+    wanted = _read_texts(ctx, text, options)
     added = AddedLines(
         os.path.expanduser(name), begin=begin, header=header, spaces_differ=spaces_differ,
         encoding=Encoding.check(*encoding),
@@ -174,7 +174,7 @@ def replace(
     if not os.path.exists(name):
         if options.ignore_if_missing:
             return Verdict(result=True, comment=UNCHANGED)
-        return refuse_missing(name)
+        return _refuse_missing(name)
     wanted = with_fields(options, pattern=pattern, repl=repl)
     users = ctx.functions.find_replacement("file.replace")
 
@@ -184,7 +184,7 @@ def replace(
             return users(name, pattern, repl, **{part: given[part] for part in GIVEN_TO_USERS})
         return replace_in_file(ctx, name, with_fields(wanted, dry_run=dry_run))
 
-    return try_first(edit, "Changes would have been made")
+    return _try_first(edit, "Changes would have been made")
 
 
 @takes_options(Edit, f"name {LINE_OPTIONS} create user group file_mode")
@@ -205,14 +205,14 @@ def line(
     name = os.path.expanduser(name)
     there = os.path.isfile(name)
     if not there and not create:
-        return refuse_missing(name)
+        return _refuse_missing(name)
     wanted = options.with_mode()
     own = DesiredPermissions(user=user, group=group, mode=file_mode)
     users = ctx.functions.find_replacement("file.line")
 
     def run(dry_run: bool) -> Any:
         if dry_run:
-            old = texts.split_lines(read_text(name)[0])
+            old = texts.split_lines(_read_text(name)[0])
             new = edit_lines(old, wanted)
             return new != old and (texts.unified_diff(old, new) if wanted.show_changes else True)
         if not there:
@@ -223,7 +223,7 @@ def line(
             return users(name, *[write_fields(options)[part] for part in LINE_OPTIONS.split()])
         return edit_line(ctx, name, wanted)
 
-    return try_first(run, "Changes would be made", Own(ctx.host, name, own) if there else None)
+    return _try_first(run, "Changes would be made", Own(ctx.host, name, own) if there else None)
 
 
 def blockreplace(
@@ -255,7 +255,7 @@ def blockreplace(
         return wrong
     name = os.path.expanduser(name)
     if not os.path.exists(name):
-        return refuse_missing(name)
+        return _refuse_missing(name)
     if source and sources:
         return failure("source and sources are mutually exclusive")
     block = with_fields(read_fields(Block, locals()), content=_join_block(ctx, locals()))
@@ -271,7 +271,7 @@ def blockreplace(
         return replace_in_block(ctx, name, with_fields(block, dry_run=dry_run))
 
     try:
-        return try_first(edit, "Changes would be made")
+        return _try_first(edit, "Changes would be made")
     except FunctionError as error:
         return failure(f"Encountered error managing block: {error}. See the log for details.")
 
@@ -280,7 +280,7 @@ def _join_block(ctx: MinionContext, given: Mapping[str, Any]) -> str:
     """The content, what was gathered for the block, and its sources."""
     block = accumulators.on_top(ctx, given["name"], str(given["content"]), given["__id__"])
     if given["source"] or given["sources"]:
-        for part in read_texts(ctx, "", read_fields(Texts, given)):
+        for part in _read_texts(ctx, "", read_fields(Texts, given)):
             block += part if block.endswith("\n") or not block else f"\n{part}"
     return block
 
@@ -299,7 +299,7 @@ def comment(
     wrong = explain_bad_name(name, "comment")
     if wrong:
         return wrong
-    return commenting(
+    return _declare_commenting(
         os.path.expanduser(name), regex, char, backup, out=True, ignore_missing=ignore_missing,
         encoding=Encoding.check(encoding, encoding_errors),
     )  # fmt: skip
@@ -312,7 +312,7 @@ def uncomment(
     wrong = explain_bad_name(name, "uncomment")
     if wrong:
         return wrong
-    return commenting(os.path.expanduser(name), regex, char, backup, out=False)
+    return _declare_commenting(os.path.expanduser(name), regex, char, backup, out=False)
 
 
 @takes_options(
@@ -345,7 +345,7 @@ def keyvalue(
     mark = None if options.uncomment is None else str(options.uncomment)
     values = {str(one): its for one, its in given.items()}
     wanted = with_fields(options, values=values, uncomment=mark)
-    found = apply_keys(texts.split_lines(read_text(name)[0]), wanted)
+    found = apply_keys(texts.split_lines(_read_text(name)[0]), wanted)
     if not found.changed:
         return Verdict(result=True, comment="")
     changes = {"diff": "".join(found.told)} if show_changes else {}
@@ -355,7 +355,7 @@ def keyvalue(
 
     def act(ctx: MinionContext) -> Verdict:
         with textfile.hold(ctx, name), system_errors():
-            text, was = read_text(name)
+            text, was = _read_text(name)
             done = apply_keys(texts.split_lines(text), wanted)
             content.put_data(name, "".join(done.lines).encode(), was=was)
         told = {"diff": "".join(done.told)} if show_changes else {}
@@ -382,12 +382,12 @@ def accumulated(
     return Verdict(result=True, comment=comment)
 
 
-def refuse_missing(name: str) -> Verdict:
+def _refuse_missing(name: str) -> Verdict:
     """The verdict on a file that should be edited and is not there."""
     return failure(f"{name}: file not found")
 
 
-def try_first(edit: Callable[[bool], Any], would: str, own: Own | None = None) -> Declared:
+def _try_first(edit: Callable[[bool], Any], would: str, own: Own | None = None) -> Declared:
     """An edit that can be tried: ``edit(True)`` gives the difference and changes nothing.
 
     ``own`` is whose the file shall be then, and how open.
@@ -429,7 +429,7 @@ class Own:
         return permissions.enforce(self.name, self.wanted, self.host, follow=True)
 
 
-def read_texts(ctx: MinionContext, text: object, wanted: Texts) -> list[str]:
+def _read_texts(ctx: MinionContext, text: object, wanted: Texts) -> list[str]:
     """The texts to add: those given, or one for each source.
 
     Raises:
@@ -471,7 +471,7 @@ class AddedLines:
         self._read_text()
 
     def _read_text(self) -> None:
-        self.old, self.was = read_text(self.name, self.encoding)
+        self.old, self.was = _read_text(self.name, self.encoding)
 
     def declare(self, wanted: Sequence[str], *, makedirs: bool) -> Declared:
         """What is to be done about the lines that are not there."""
@@ -555,7 +555,7 @@ def _end_lines(lines: Sequence[str]) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
-def read_text(name: str, encoding: Encoding = UTF_8) -> tuple[str, os.stat_result | None]:
+def _read_text(name: str, encoding: Encoding = UTF_8) -> tuple[str, os.stat_result | None]:
     """The text of a file and the status of the file; empty and ``None`` if it is not there."""
     if not os.path.isfile(name):
         return "", None
@@ -564,7 +564,7 @@ def read_text(name: str, encoding: Encoding = UTF_8) -> tuple[str, os.stat_resul
         return found.data.decode(encoding.name), found.status
 
 
-def commenting(
+def _declare_commenting(
     name: str,
     regex: str,
     char: str,
@@ -576,8 +576,8 @@ def commenting(
 ) -> Declared:
     """Comment lines out, or in again."""
     if not os.path.isfile(name):
-        return refuse_missing(name)
-    text, _ = read_text(name, encoding)
+        return _refuse_missing(name)
+    text, _ = _read_text(name, encoding)
     lines = texts.split_lines(text)
     with expressions():
         as_is = _as_is(text, regex, char, out=out, ignore_missing=ignore_missing)

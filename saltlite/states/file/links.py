@@ -13,7 +13,7 @@ from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.openat import reach
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states.file.checks import (
+from saltlite.states.file._checks import (
     ensure_folder,
     explain_bad_name,
     failure,

@@ -31,8 +31,11 @@ from saltlite.providers.file.managed import (
 )
 from saltlite.providers.file.permissions import NOT_SET, DesiredPermissions
 from saltlite.providers.file.sources import Source, Template
-from saltlite.states.file import accumulators
-from saltlite.states.file.checks import failure, owner_of, require_owners, system_errors
+from saltlite.states.file import _accumulators as accumulators
+from saltlite.states.file._checks import failure, owner_of, require_owners, system_errors
+
+INTERNAL = ("add_source",)
+"""For other states of files; nobody calls it by name."""
 
 DELIMITER = ":"
 FILE_MODE = (
@@ -121,7 +124,7 @@ def managed(
     if is_left_alone and os.path.exists(name) and not os.path.isdir(name):
         return ManagedFile(file=file, is_left_alone=True, warnings=warnings)
     if has_contents:
-        text = join_given(
+        text = _join_given(
             ctx, contents, contents_pillar, contents_grains, newline=contents_newline,
             delimiter=contents_delimiter, allow_empty=allow_empty,
         )  # fmt: skip
@@ -343,7 +346,7 @@ class ManagedFile(Resource[FileStatus]):
         return {"skip_watch": True} if isinstance(error, RefusedContent) else {}
 
 
-def join_given(
+def _join_given(
     ctx: MinionContext,
     contents: object,
     contents_pillar: object,
@@ -373,7 +376,7 @@ def join_given(
         raise FunctionError(_MALFORMED)
     if not contents and not isinstance(contents, (int, float)):
         return _say_empty(allow_empty, newline)
-    return as_text(contents, newline=newline)
+    return _as_text(contents, newline=newline)
 
 
 def _look_up(kind: str, data: Mapping[str, object], keys: object, delimiter: str) -> Any:
@@ -399,7 +402,7 @@ def _say_empty(allowed: bool, newline: bool) -> str:
     return ""
 
 
-def as_text(contents: object, *, newline: bool) -> Any:
+def _as_text(contents: object, *, newline: bool) -> Any:
     r"""Lines joined, numbers written out, ended by a line feed only if ``newline``.
 
     As in Salt, what ends a line is whatever Python takes for it: ``\r\n`` becomes ``\n``, and an

@@ -11,7 +11,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.providers.file import hashes, paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states.file.checks import (
+from saltlite.states.file._checks import (
     ensure_folder,
     explain_bad_name,
     failure,
@@ -50,7 +50,7 @@ def copy(
         DesiredPermissions() if preserve else DesiredPermissions(user=user, group=group, mode=mode)
     )
     name = os.path.expanduser(name)
-    return copy_path(
+    return _copy_path(
         name, source, wanted, force=force, makedirs=makedirs, subdir=subdir, dir_mode=dir_mode
     )
 
@@ -73,7 +73,7 @@ def rename(
     )  # fmt: skip
 
 
-def copy_path(
+def _copy_path(
     name: str,
     source: str,
     wanted: DesiredPermissions,

@@ -17,7 +17,7 @@ from saltlite.providers.file import content, programs
 from saltlite.providers.file.managed import DesiredFile, fetch_content
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.providers.file.sources import Source, Template
-from saltlite.states.file.checks import failure, system_errors
+from saltlite.states.file._checks import failure, system_errors
 from saltlite.states.file.managed import add_source
 
 _REFUSED = ("-i", "--input", "-r", "--reject-file", "-o", "--output")
@@ -52,7 +52,7 @@ def patch(
         return failure(f"{name} does not exist")
     if not source:
         return failure("No source supplied for the patch")
-    checked = options_of(options, strip)
+    checked = _options_of(options, strip)
     origin = replace(
         read_fields(Source, locals()), source_hash=source_hash or "", saltenv=str(saltenv or "base")
     )
@@ -67,7 +67,7 @@ def patch(
     ).declare(ctx)
 
 
-def options_of(given: object, strip: Any) -> list[str]:
+def _options_of(given: object, strip: Any) -> list[str]:
     """The options of the program; raises FunctionError for such as are not allowed."""
     options = shlex.split(str(given or ""))
     refused = [one for one in options if one.partition("=")[0] in _REFUSED or _is_joined(one)]

@@ -12,7 +12,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.highstate.resource import Action, Declared, Resource, Step, Verdict
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states.file.checks import ensure_folder, explain_bad_name, failure, system_errors
+from saltlite.states.file._checks import ensure_folder, explain_bad_name, failure, system_errors
 
 
 def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:

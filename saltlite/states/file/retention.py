@@ -12,7 +12,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step
-from saltlite.states.file.checks import failure
+from saltlite.states.file._checks import failure
 from saltlite.states.file.cleaning import remove_paths
 
 Moment = datetime.datetime
@@ -40,12 +40,12 @@ def retention_schedule(
     if not os.path.isdir(name):
         return failure("Name provided to file.retention must be a directory")
     return Retention(
-        name=name, rules=parse_rules(retain), form=str(strptime_format or ""),
-        zone=zone_of(timezone),
+        name=name, rules=_parse_rules(retain), form=str(strptime_format or ""),
+        zone=_zone_of(timezone),
     )  # fmt: skip
 
 
-def parse_rules(retain: object) -> dict[str, int | None]:
+def _parse_rules(retain: object) -> dict[str, int | None]:
     """The rules with their counts, ``None`` for all; raises FunctionError for an unknown rule."""
     if not isinstance(retain, Mapping):
         raise FunctionError("retain must be a map of rules and counts")
@@ -64,7 +64,7 @@ def parse_rules(retain: object) -> dict[str, int | None]:
     return rules
 
 
-def zone_of(name: object) -> datetime.tzinfo | None:
+def _zone_of(name: object) -> datetime.tzinfo | None:
     """The time zone of this name, that of the machine without one; raises FunctionError."""
     if not name:
         return None
@@ -85,7 +85,7 @@ class Copies:
     ignored: Sequence[str]
 
 
-def choose_kept(
+def _choose_kept(
     dated: Mapping[str, Moment], rules: Mapping[str, int | None]
 ) -> tuple[list[str], list[str]]:
     """Names to keep and to delete. Pure."""
@@ -122,7 +122,7 @@ class Retention(Resource[Copies]):
     def read(self, ctx: MinionContext) -> Copies:
         names = os.listdir(self.name)
         dated = {name: at for name in names if (at := self._parse_moment(name)) is not None}
-        kept, spare = choose_kept(dated, self.rules)
+        kept, spare = _choose_kept(dated, self.rules)
         ignored = [name for name in [".", "..", *names] if name not in dated]
         return Copies(kept, spare, sorted(ignored, reverse=True))
 

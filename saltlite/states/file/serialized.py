@@ -17,7 +17,7 @@ from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.providers.file import content, hashes
 from saltlite.providers.file.managed import DesiredFile, encode_contents
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.states.file.checks import explain_bad_name, failure, system_errors
+from saltlite.states.file._checks import explain_bad_name, failure, system_errors
 from saltlite.states.file.managed import UNABLE, ManagedFile
 from saltlite.templates.serializers import SERIALIZERS
 
@@ -61,7 +61,7 @@ def serialize(
     if not create and not os.path.isfile(name):
         comment = f"File {name} is not present and is not set for creation"
         return Verdict(result=True, comment=comment)
-    form = choose_format(serializer, kwargs.get("formatter"))
+    form = _choose_format(serializer, kwargs.get("formatter"))
     if dataset is not None and dataset_pillar:
         return failure("Only one of 'dataset' and 'dataset_pillar' is permitted")
     if dataset_pillar:
@@ -71,14 +71,14 @@ def serialize(
     show_changes = show_changes and not dataset_pillar  # pillar is secret
     difference: Any = None
     if merge_if_exists:
-        there = read_existing(name, form, deserializer_opts)
+        there = _read_existing(name, form, deserializer_opts)
         if there is not None:
-            dataset = merge_data(there, dataset)
-            difference = compare_data(there, dataset)
+            dataset = _merge_data(there, dataset)
+            difference = _compare_data(there, dataset)
             if difference is None:
                 comment = f"The file {name} is in the correct state"
                 return Verdict(result=True, comment=comment)
-    written = serialize_data(dataset, form, serializer_opts)
+    written = _serialize_data(dataset, form, serializer_opts)
     with system_errors(UNABLE):
         data = encode_contents(written, encoding, encoding_errors)
     file = DesiredFile(
@@ -92,7 +92,7 @@ def serialize(
     )  # fmt: skip
 
 
-def choose_format(serializer: object, formatter: object) -> str:
+def _choose_format(serializer: object, formatter: object) -> str:
     """The name of the format.
 
     Raises:
@@ -112,7 +112,7 @@ def choose_format(serializer: object, formatter: object) -> str:
     return name
 
 
-def read_options(name: str, given: object, *, reading: bool) -> dict[str, Any]:
+def _read_options(name: str, given: object, *, reading: bool) -> dict[str, Any]:
     """How it is written or read: what is given as a list of maps, over what goes without saying."""
     found = {} if reading else dict(_DEFAULTS.get(name, {}))
     parts = given if isinstance(given, list) else [given] if given else []
@@ -122,7 +122,7 @@ def read_options(name: str, given: object, *, reading: bool) -> dict[str, Any]:
     return found
 
 
-def read_existing(path: str, name: str, given: object) -> Any:
+def _read_existing(path: str, name: str, given: object) -> Any:
     """The data in a file, ``None`` if there is no file.
 
     Raises:
@@ -132,14 +132,14 @@ def read_existing(path: str, name: str, given: object) -> Any:
         return None
     try:
         with open(path, "rb") as stream:
-            return _read_data(stream.read(), name, read_options(name, given, reading=True))
+            return _read_data(stream.read(), name, _read_options(name, given, reading=True))
     except (OSError, ValueError) as error:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
 def _read_data(data: bytes, name: str, known: Mapping[str, object]) -> Any:
     if name == MSGPACK:
-        return unpack(data)
+        return _unpack_msgpack(data)
     read = SERIALIZERS[name].deserialize
     if read is None:
         raise FunctionError(f"merge_if_exists is not supported for the {name} serializer")
@@ -149,14 +149,14 @@ def _read_data(data: bytes, name: str, known: Mapping[str, object]) -> Any:
         raise FunctionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def merge_data(under: object, over: object) -> Any:
+def _merge_data(under: object, over: object) -> Any:
     """New data laid on what is there; raises FunctionError for what is no map."""
     if isinstance(under, Mapping) and isinstance(over, Mapping):
         return merge(under, over)
     raise FunctionError("merge_if_exists merges maps only; one of the two is none")
 
 
-def pack(data: object, **given: Any) -> bytes:
+def _pack_msgpack(data: object, **given: Any) -> bytes:
     """The data in msgpack; options of its own that are passed on change the form of numbers."""
     import msgpack
 
@@ -164,7 +164,7 @@ def pack(data: object, **given: Any) -> bytes:
     return bytes(msgpack.packb(data, **known))
 
 
-def unpack(data: bytes) -> Any:
+def _unpack_msgpack(data: bytes) -> Any:
     """What ``data`` in msgpack stands for.
 
     Raises:
@@ -178,39 +178,39 @@ def unpack(data: bytes) -> Any:
         raise ValueError(str(error) or type(error).__name__) from error
 
 
-def serialize_data(data: object, name: str, given: object) -> str | bytes:
+def _serialize_data(data: object, name: str, given: object) -> str | bytes:
     """The data as it is written; a text is ended by a line feed, in some formats by one more.
 
     Raises:
         FunctionError: such data, or such options, are none for this format.
     """
     if name != MSGPACK:
-        return write_text(data, name, given)
+        return _write_text(data, name, given)
     try:
-        return pack(data, **read_options(name, given, reading=False))
+        return _pack_msgpack(data, **_read_options(name, given, reading=False))
     except (OverflowError, TypeError, ValueError) as error:
         raise FunctionError(f"{name}: {error}") from error
 
 
-def write_text(data: object, name: str, given: object) -> str:
+def _write_text(data: object, name: str, given: object) -> str:
     """The data in a format that is text."""
     write = SERIALIZERS[name].serialize
     if write is None:
         raise FunctionError(f"The {name} serializer does not write")
     try:
-        written = str(write(data, **read_options(name, given, reading=False)))
+        written = str(write(data, **_read_options(name, given, reading=False)))
     except (AttributeError, TypeError, ValueError) as error:
         raise FunctionError(f"{name}: {error}") from error
     return written if name in _ENDED and written.endswith("\n") else f"{written}\n"
 
 
-def compare_data(old: object, new: object) -> Any:
+def _compare_data(old: object, new: object) -> Any:
     """What differs, as ``{"key": {"old", "new"}}``, map in map; ``None`` if nothing does."""
     if not isinstance(old, Mapping) or not isinstance(new, Mapping):
         return None if old == new else {"old": old, "new": new}
     found: dict[Any, Any] = {}
     for key in [*old, *(key for key in new if key not in old)]:
-        part = compare_data(old.get(key, NOTHING), new.get(key, NOTHING))
+        part = _compare_data(old.get(key, NOTHING), new.get(key, NOTHING))
         if part is not None:
             found[key] = part
     return found or None
@@ -240,11 +240,11 @@ def decode(
         encoded_data = traverse(ctx.pillar, contents_pillar, None)
         if encoded_data is None:
             return failure("Pillar data not found.")
-    data = decode_base64(encoded_data)
+    data = _decode_base64(encoded_data)
     return Decoded(name=os.path.expanduser(name), data=data, form=checksum)
 
 
-def decode_base64(text: object) -> bytes:
+def _decode_base64(text: object) -> bytes:
     """The bytes of a text in base64; raises FunctionError."""
     data = text if isinstance(text, bytes) else str(text).encode()
     try:

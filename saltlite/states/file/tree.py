@@ -14,11 +14,11 @@ from saltlite.highstate.resource import Declared, Resource, Step, Verdict, join_
 from saltlite.providers.file import paths, sources
 from saltlite.providers.file.permissions import DesiredPermissions
 from saltlite.providers.file.sources import Source
-from saltlite.states.file.checks import explain_bad_name, failure, owner_of, require_owners
+from saltlite.states.file._checks import explain_bad_name, failure, owner_of, require_owners
+from saltlite.states.file._patterns import is_wanted, matches
 from saltlite.states.file.directory import Directory, list_required
 from saltlite.states.file.links import Symlink, symlink
 from saltlite.states.file.managed import managed
-from saltlite.states.file.patterns import is_wanted, matches
 
 PIECE = "\n\n#### {} ####\n{}"
 
@@ -83,8 +83,8 @@ def recurse(
         return symlink(ctx, path, target, force=force_symlinks, user=user, group=group)
 
     dirs = DesiredPermissions(user=user, group=group, mode=dir_mode)
-    found = listing(ctx, origin, saltenv, wish)
-    parts, folders = list_declared(name, found, dirs, of_file, of_link, sym_mode)
+    found = _list_source(ctx, origin, saltenv, wish)
+    parts, folders = _list_declared(name, found, dirs, of_file, of_link, sym_mode)
     return Tree(
         name=name, origin=found, parts=parts, folders=folders, own=dirs, clean=clean,
         exclude=exclude_pat, keep=list_required(ctx, require, name), forget=not keep_source,
@@ -126,7 +126,7 @@ class Listing:
     links: Mapping[str, str]
 
 
-def listing(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listing:
+def _list_source(ctx: MinionContext, source: str, saltenv: str, wish: Wish) -> Listing:
     """What the file server has below a ``salt://`` address.
 
     Raises:
@@ -361,7 +361,7 @@ def _parents_below(path: str, top: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
-def list_declared(
+def _list_declared(
     name: str,
     found: Listing,
     owner: DesiredPermissions,

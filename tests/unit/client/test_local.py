@@ -247,6 +247,17 @@ def test_a_key_that_is_not_known_is_shown_once(client, master):
     assert len(master.published) == 1
 
 
+def test_a_key_that_a_caller_shows_is_judged_alone(client, master):
+    """Ours in its place would give anybody's request our rights."""
+    master.refuse = {"error": {"name": "UserAuthenticationError", "message": "Who is it?"}}
+    sent = []
+    send = client.send
+    client.send = lambda load, **how: (sent.append(load["key"]), send(load, **how))[1]
+    with pytest.raises(MasterRefused, match="Who is it"):
+        client.call_master({"cmd": "runner", "fun": "test.arg", "user": "root", "key": "x" * 76})
+    assert sent == ["x" * 76]
+
+
 def test_other_credentials_go_without_the_local_key(client, master):
     client.cmd("web1", "test.ping", eauth="pam", username="x", password="y")
     load = master.published[0]

@@ -67,14 +67,15 @@ def test_every_option_of_salt_is_obeyed_or_named(role: str) -> None:
 
 
 def test_what_is_obeyed_without_a_section_is_looked_for_somewhere() -> None:
-    """By its name, or as ``gitfs_<option>`` and the like, whose options are in these files."""
+    """By its name, or as ``gitfs_<option>`` and the like, whose options are texts or fields."""
     package = Path(known.__file__).parents[1]
     code = "\n".join(
         path.read_text() for path in sorted(package.rglob("*.py")) if path.name != "known.py"
     )
     for name in known._OBEYED:
         short = name.removeprefix("gitfs_").removeprefix("git_pillar_")
-        assert f'"{name}"' in code or f'"{short}"' in code, name
+        ways = (f'"{name}"', f'"{short}"', f"\n    {short}: ")
+        assert any(way in code for way in ways), name
 
 
 def test_directories_that_are_obeyed_belong_to_a_kind_that_is_loaded() -> None:

@@ -129,11 +129,8 @@ class Sent:
     def __init__(self) -> None:
         self.frames: list[bytes] = []
 
-    def send_multipart(self, parts: tuple[bytes, bytes]) -> None:
-        self.frames.append(parts[1])
-
-    def send(self, frame: bytes) -> None:
-        self.frames.append(frame)
+    def publish(self, *parts: bytes) -> None:
+        self.frames.append(parts[-1])
 
 
 def publish(shared: Shared) -> Any:
