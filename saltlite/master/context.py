@@ -46,6 +46,7 @@ from saltlite.master.shared import (
     Proofs,
     PublicationKeys,
     SharedArea,
+    SharedPairs,
 )
 from saltlite.transport.addresses import MasterSockets
 
@@ -74,6 +75,8 @@ class Shared:
     # Never on disk, so that no proof and no ticket outlives the master.
     login_secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
     """Seals what LoginServer has checked."""
+    budgets: SharedPairs = field(default_factory=SharedPairs)
+    """What minions and limited users have used of what they may do in a while."""
     nonces: SharedArea = field(default_factory=lambda: SharedArea("saltlite-nonces", table_bytes()))
 
     @property
@@ -99,6 +102,7 @@ class Shared:
             self.flush,
             self.subscribers,
             self.proofs,
+            self.budgets,
             self.nonces,
         )
         for area in areas:
@@ -237,8 +241,8 @@ def make_context(
         ),
         # Workers count each for itself; with their shares all together keep the bound.
         refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
-        rates=Rates(share=1 / workers),
-        slow_targets=TimeBudgets(SLOW_TARGETS_S, share=1 / workers),
+        rates=Rates(shared.budgets),
+        slow_targets=TimeBudgets(SLOW_TARGETS_S, shared.budgets),
         events=events,
         publisher=publisher,
         # No sockets are opened here: these connect anew for each request they hand over.

@@ -189,6 +189,55 @@ class JidSource:
         self._area.buffer[: self._LIMIT] = jid[: self._LIMIT].encode().ljust(self._LIMIT, b"\0")
 
 
+class SharedPairs:
+    """A number and its moment for each of many names, one for all workers.
+
+    A name's place is in one of 4,096 rows, by its hash. A row has four; when a fifth name comes,
+    the one that was changed longest ago is forgotten.
+    """
+
+    _ROWS: Final = 4096
+    _WAYS: Final = 4
+    _WORDS: Final = 3
+    _LOCKS: Final = 64
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-pairs", self._ROWS * self._WAYS * self._WORDS * 8)
+
+    def change(
+        self, name: str, now_s: float, first: float, step: Callable[[float, float], float]
+    ) -> None:
+        """Replace a name's number by what ``step`` makes of it and of its moment.
+
+        ``first`` and ``now_s`` stand for those of a new name. Moments are of the monotonic clock,
+        which is the same for all processes.
+        """
+        # The workers are children of one process, so their hashes agree; 0 is an empty place.
+        digest = hash(name) & 0xFFFF_FFFF_FFFF_FFFF or 1
+        row = digest % self._ROWS
+        with self._area.lock(row % self._LOCKS):
+            at, is_known = self._find(row, digest)
+            reals = self._area.reals
+            number, seen_s = (reals[at + 1], reals[at + 2]) if is_known else (first, now_s)
+            reals[at + 1] = step(number, seen_s)
+            reals[at + 2] = now_s
+            self._area.words[at] = digest
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
+
+    def _find(self, row: int, digest: int) -> tuple[int, bool]:
+        """A name's place, or the one that it takes, and whether it was there."""
+        begin = row * self._WAYS * self._WORDS
+        places = range(begin, begin + self._WAYS * self._WORDS, self._WORDS)
+        words, reals = self._area.words, self._area.reals
+        for at in places:
+            if words[at] == digest:
+                return at, True
+        return min(places, key=lambda at: (words[at] != 0, reals[at + 2])), False
+
+
 class GroupFlush:
     """One wait for the disk serves every process that wrote before it began.
 
