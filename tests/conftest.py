@@ -65,8 +65,10 @@ os.chmod(OWN_ROOT, 0o755)  # tests become other users, who read it too
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("two runs of one change, see .ci/run")
-    group.addoption("--passed-to", type=Path, help="write the names of tests that pass")
-    group.addoption("--not-again", type=Path, help="leave out tests of daemons that are in there")
+    # Variables, since tests start other pytests, which know no such options.
+    passed, known = (os.environ.get(f"SALTLITE_{one}") for one in ("PASSED_TO", "NOT_AGAIN"))
+    group.addoption("--passed-to", type=Path, default=passed, help="write the names that pass")
+    group.addoption("--not-again", type=Path, default=known, help="leave out daemons' tests in it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
