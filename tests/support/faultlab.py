@@ -249,10 +249,15 @@ def waiting_salt(cluster: Cluster, *words: str) -> subprocess.Popen[str]:
 
 def kill_titled(daemon: Daemon, words: str) -> int:
     """SIGKILL one process by its title; its pid."""
-    victims = eventually(lambda: daemon.titled(words), within_s=10, what=f"a process {words}")
-    victim = victims[0]
-    victim.kill()
-    return int(victim.pid)
+
+    def kill_one() -> int:
+        for victim in daemon.titled(words):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it may have ended since that look
+                victim.kill()
+                return int(victim.pid)
+        return 0
+
+    return eventually(kill_one, within_s=10, what=f"a process {words}")
 
 
 def replaced(daemon: Daemon, words: str, old_pid: int) -> Callable[[], bool]:
