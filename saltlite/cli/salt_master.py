@@ -75,11 +75,13 @@ def _engine_context(config: MasterConfig, name: str) -> AbstractContextManager[E
 
 
 def _warn_of_unread(config: MasterConfig) -> None:
-    from saltlite.config.known import without_effect
+    from saltlite.config.known import list_needless, without_effect
 
     warning = without_effect(config.source, "master")
     if warning:
         log.warning("%s", warning)
+    for line in list_needless(config.source):
+        log.info("%s", line)
 
 
 def _read_config(arguments: Sequence[str]) -> tuple[MasterConfig, dict[str, Any]]:

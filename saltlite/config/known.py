@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 _NAMES = """
 archive_jobs arg args_stdin auth_dirs auth_events_pend_autosign_grains auth_mode auth_retries
 azurefs_update_interval cache cache_dirs cache_sreqs caller
-cluster_auto_replace_voters cluster_demote_cooldown cluster_encryption_algorithm cluster_id
-cluster_isolated_filesystem cluster_key_pass cluster_max_log_size cluster_max_voters
-cluster_min_voters cluster_mode cluster_peers cluster_pki_dir cluster_pool_port
+cluster_auto_replace_voters cluster_demote_cooldown cluster_encryption_algorithm
+cluster_isolated_filesystem cluster_max_log_size cluster_max_voters
+cluster_min_voters cluster_mode cluster_peers cluster_pool_port
 cluster_pub_fingerprint cluster_secret cluster_voter_health_check_interval cluster_voter_timeout
 con_cache config_dir cython_enable decrypt_pillar decrypt_pillar_default decrypt_pillar_delimiter
 decrypt_pillar_renderers default_user detect_remote_minions disable_aes_with_tls
@@ -78,7 +78,7 @@ worker_pools_enabled
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
-auth_safemode eauth_tokens
+auth_safemode cluster_cache_pillar eauth_tokens
 fileserver_interval fips_mode
 id_function master_tries mine_return_job
 minion_restart_command
@@ -146,7 +146,22 @@ def without_effect(places: Mapping[str, object], role: str) -> str:
     return f"Set, but without effect yet: {', '.join(unread)}" if unread else ""
 
 
+def list_needless(places: Mapping[str, object]) -> list[str]:
+    """What a master says of options for Salt's own cluster, which this one does without."""
+    return [
+        f"{name} ({places[name]}) is not needed: the nodes of a cluster meet in PostgreSQL"
+        for name in sorted(places)
+        if _is_needless(name)
+    ]
+
+
+def _is_needless(name: str) -> bool:
+    return name.startswith("cluster_") and name in OTHER_OPTIONS
+
+
 def _is_unread(name: str, role: str) -> bool:
+    if role == "master" and _is_needless(name):
+        return False
     if name in WITHOUT_EFFECT or name in _OF_THE_OTHERS[role]:
         return True
     return name in OTHER_OPTIONS and name not in _OBEYED_BY[role]

@@ -396,6 +396,70 @@ class SyndicOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ClusterOptions:
+    """Several masters as one, on PostgreSQL. See [cluster.md](cluster.md)."""
+
+    cluster_id: str = option("", "Turns all this on: the cluster's name.")
+    cluster_pki_dir: str | None = option(
+        None, "Where `cluster.pem` and `cluster.pub` are; `pki_dir` without it.", rooted=True
+    )
+    cluster_key_pass: str | None = option(None, "Passphrase of cluster.pem.", secret=True)
+    cluster_engine: str = option(
+        "postgres", "What holds the shared state. Not in Salt.", choices=("postgres",)
+    )
+    cluster_dsn: str = option(
+        "",
+        "Where PostgreSQL is: a connection string or URL of libpq, several hosts allowed; "
+        "`returner.postgres.host`, `.port`, `.user`, `.passwd` and `.db` fill in what it lacks. "
+        "Not in Salt.",
+        secret=True,
+    )
+    cluster_node: str = option(
+        "", "This master's name in the cluster; `id` without it. Not in Salt."
+    )
+    cluster_degraded: str = option(
+        "serve",
+        "What a node does while PostgreSQL is away: goes on with its own minions, or refuses. Not "
+        "in Salt.",
+        choices=("serve", "refuse"),
+    )
+    cluster_lease: float = option(
+        15,
+        "How long a node that is not heard of counts as alive. Not in Salt.",
+        unit="s",
+        minimum=3,
+    )
+    cluster_timeout: float = option(
+        5,
+        "How long PostgreSQL may take before it counts as away. Not in Salt.",
+        unit="s",
+        minimum=1,
+    )
+    cluster_spool_max: int = option(
+        1024**3,
+        "What may wait on a node's disk while PostgreSQL is away; beyond that returns are refused, "
+        "and minions keep them. Not in Salt.",
+        unit="bytes",
+        minimum=1048576,
+    )
+    cluster_events: Sequence[str] = option(
+        [
+            "salt/job/*/new",
+            "salt/job/*/error",
+            "salt/key",
+            "salt/auth",
+            "salt/minion/*/start",
+            "salt/presence/*",
+            "salt/run/*",
+            "salt/wheel/*",
+            "salt/custom/*",
+        ],
+        "Events (globs of tags) that all nodes hear. Not in Salt.",
+    )
+    cluster_cache_pillar: bool = option(True, "Share compiled pillar among the nodes. Not in Salt.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ApiOptions:
     """salt-api: the master over HTTP. See [api.md](api.md)."""
 
@@ -442,6 +506,7 @@ class MasterConfig:
     schedule: ScheduleOptions = field(default_factory=ScheduleOptions)
     targets: TargetOptions = field(default_factory=TargetOptions)
     syndic: SyndicOptions = field(default_factory=SyndicOptions)
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
     api: ApiOptions = field(default_factory=ApiOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     log: LogOptions = field(default_factory=LogOptions)

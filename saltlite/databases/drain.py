@@ -36,13 +36,14 @@ class Store(Protocol):
 class Pauses:
     """How long to wait before the next attempt: twice as long each time, from 0.1 to 30 s."""
 
-    def __init__(self, jitter: Callable[[], float]) -> None:
+    def __init__(self, jitter: Callable[[], float], *, longest_s: float = LONGEST_PAUSE_S) -> None:
         self._jitter = jitter
+        self._longest_s = longest_s
         self._pause_s = FIRST_PAUSE_S
 
     def next_s(self) -> float:
         """Return the pause after another failure; ``jitter`` is between 0 and 1."""
-        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, LONGEST_PAUSE_S)
+        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, self._longest_s)
         return pause_s * (0.75 + 0.5 * self._jitter())
 
     def reset(self) -> None:

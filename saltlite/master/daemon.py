@@ -100,6 +100,7 @@ class Master:
         os.umask(UMASK)
         process.set_title("salt-master")
         config = self._config
+        refuse_cluster(config)
         check_socket_paths(Path(config.paths.sock_dir), self._worker_count)
         # Directories first, as root: the user that the daemon becomes could not make them.
         self._make_dirs()
@@ -420,6 +421,19 @@ def answerer_maker(
 
 
 # --- checks and preparations, one thing each --------------------------------------------
+
+
+def refuse_cluster(config: MasterConfig) -> None:
+    """Do not start as a node of a cluster, which is not whole yet.
+
+    Raises:
+        ConfigError: ``cluster_id`` is set.
+    """
+    if config.cluster.cluster_id:
+        raise ConfigError(
+            "the cluster is not finished: keys, grains and pillar are not shared yet",
+            option="cluster_id",
+        )
 
 
 def events_window(options: EventOptions) -> int:

@@ -191,7 +191,7 @@ class SqliteJobStore:
         self._read_only = read_only
         self._db: sqlite3.Connection | None = None
         self._inode = 0
-        self._lists = _Lists()
+        self._lists = KeptLists()
         self._log_fd = -1
         self._lock_fd = -1
 
@@ -203,15 +203,15 @@ class SqliteJobStore:
         kept = {name: value for name, value in load.items() if name != "key"}
         row = (
             jid,
-            _fun_text(kept.get("fun")),
-            _tgt_text(kept.get("tgt")),
+            join_names(kept.get("fun")),
+            join_names(kept.get("tgt")),
             str(kept.get("tgt_type", "glob")),
             str(kept.get("user", "")),
-            _pack_value(kept),
+            pack_value(kept),
         )
         # Packed before the lock is taken: ten thousand ids take a while.
         ids = pack_bin(list(minions))
-        pairs = _metadata_of(kept)
+        pairs = list_metadata(kept)
 
         def write(db: sqlite3.Connection) -> bool:
             # Before the list is stored: that of a job which is not recorded would belong to nobody.
@@ -251,7 +251,7 @@ class SqliteJobStore:
         A minion has at most ``most_bytes`` (0: any) and :data:`UNASKED_LIMIT` of them; how many
         were forgotten.
         """
-        size_bytes = len(_pack_return(ret))
+        size_bytes = len(pack_return(ret))
 
         def write(db: sqlite3.Connection) -> int:
             db.execute(
@@ -260,7 +260,7 @@ class SqliteJobStore:
             kept = db.execute(
                 "SELECT jid, size_bytes FROM unasked WHERE id = ? ORDER BY jid DESC", (minion_id,)
             ).fetchall()
-            _delete_jobs(db, extra := _jids_beyond(kept, most_bytes))
+            _delete_jobs(db, extra := list_beyond(kept, most_bytes))
             return len(extra)
 
         # The return itself is written next, and one wait for the disk covers both.
@@ -272,7 +272,7 @@ class SqliteJobStore:
 
     def add_returns(self, returns: Sequence[Return]) -> list[Stored]:
         """Record returns, all or none; the first of each minion wins. On disk when it returns."""
-        rows = [_return_row(*one) for one in returns]
+        rows = [make_return_row(*one) for one in returns]
         return self._run_write(lambda db: [_add_return(db, row) for row in rows])
 
     def clean(self, before_jid: str) -> int:
@@ -451,7 +451,7 @@ class SqliteJobStore:
 
     def _read_record(self, row: tuple[Any, ...]) -> JobRecord:
         stored = row[2]
-        ids = self._lists.get(stored) if isinstance(stored, int) else _unpack_list(stored)
+        ids = self._lists.get(stored) if isinstance(stored, int) else unpack_list(stored)
         if ids is not None:  # most: a look at the file for each would take half of the time
             return JobRecord(row[0], unpack_map(row[1]), ids)
         return self._run_read(lambda db: self._record_of_row(db, row))
@@ -462,11 +462,11 @@ class SqliteJobStore:
     def _read_list(self, db: sqlite3.Connection, stored: bytes | int) -> list[str]:
         """The ids; of a list that is shared, one object for all who ask."""
         if not isinstance(stored, int):
-            return _unpack_list(stored)
+            return unpack_list(stored)
         known = self._lists.get(stored)
         if known is None:
             row = db.execute("SELECT ids FROM minion_lists WHERE number = ?", (stored,)).fetchone()
-            known = [] if row is None else _unpack_list(row[0])
+            known = [] if row is None else unpack_list(row[0])
             self._lists.keep(stored, known)
         return known
 
@@ -497,7 +497,7 @@ class SqliteJobStore:
                 os.close(fd)
         self._db, self._log_fd, self._lock_fd, self._inode = None, -1, -1, 0
         # In another file the numbers stand for other lists.
-        self._lists = _Lists()
+        self._lists = KeptLists()
 
     def _abandon_file(self) -> None:
         """Leave the file open for good: it is not at its path any more, or soon will not be.
@@ -700,17 +700,19 @@ def _open_empty() -> sqlite3.Connection:
     return db
 
 
-class _Lists:
-    """Lists of minions by their numbers; the first ones go when they take too much."""
+class KeptLists:
+    """Lists of minions by their numbers or digests; the first go when they take too much."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, list[str]] = {}
+        self._kept: dict[int | bytes, list[str]] = {}
         self._bytes = 0
 
-    def get(self, number: int) -> list[str] | None:
+    def get(self, number: int | bytes) -> list[str] | None:
+        """The list, ``None`` if it is not kept."""
         return self._kept.get(number)
 
-    def keep(self, number: int, ids: list[str]) -> None:
+    def keep(self, number: int | bytes, ids: list[str]) -> None:
+        """Keep a list that is not kept yet."""
         self._kept[number] = ids
         self._bytes += size_of_ids(ids)
         while self._bytes > LISTS_KEPT_BYTES and len(self._kept) > 1:
@@ -764,7 +766,8 @@ def unpack_map(data: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _unpack_list(data: bytes) -> list[str]:
+def unpack_list(data: bytes) -> list[str]:
+    """A stored list of ids; a damaged one is empty."""
     value = _unpack_value(data)
     return [str(one) for one in value] if isinstance(value, list) else []
 
@@ -778,15 +781,13 @@ def _unpack_value(data: bytes) -> Plain:
         return None
 
 
-def _fun_text(fun: object) -> str:
-    return ",".join(map(str, fun)) if isinstance(fun, (list, tuple)) else str(fun or "")
+def join_names(names: object) -> str:
+    """One text of the functions or the targets of a job, as it is looked for."""
+    return ",".join(map(str, names)) if isinstance(names, (list, tuple)) else str(names or "")
 
 
-def _tgt_text(tgt: object) -> str:
-    return ",".join(map(str, tgt)) if isinstance(tgt, (list, tuple)) else str(tgt or "")
-
-
-def _metadata_of(load: Mapping[str, object]) -> list[tuple[str, str]]:
+def list_metadata(load: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The names and values by which a job can be found."""
     kwargs = load.get("kwargs")
     found = load.get("metadata") or (
         kwargs.get("metadata") if isinstance(kwargs, Mapping) else None
@@ -797,25 +798,30 @@ def _metadata_of(load: Mapping[str, object]) -> list[tuple[str, str]]:
     return [(str(name)[:256], str(value)[:256]) for name, value in found.items()]
 
 
-def _pack_value(value: Mapping[str, Plain]) -> bytes:
+def pack_value(value: Mapping[str, Plain]) -> bytes:
+    """A map as it is stored; raises StoreError if it cannot be."""
     try:
         return pack_bin(value)
     except WireError as error:
         raise StoreError(f"job load: {error}") from error
 
 
-def _pack_return(ret: Mapping[str, Plain]) -> bytes:
-    packed = _pack_value(ret)
+def pack_return(ret: Mapping[str, Plain]) -> bytes:
+    """A return as it is stored: one that is too large is cut."""
+    packed = pack_value(ret)
     if len(packed) <= RETURN_LIMIT_BYTES:
         return packed
     cut = {"return": f"[cut: the return was larger than {RETURN_LIMIT_BYTES} bytes]"}
-    packed = _pack_value({**ret, **cut})
+    packed = pack_value({**ret, **cut})
     # It may be another field that is too large.
-    return packed if len(packed) <= RETURN_LIMIT_BYTES else _pack_value(cut)
+    return packed if len(packed) <= RETURN_LIMIT_BYTES else pack_value(cut)
 
 
-def _return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> tuple[str, str, int, bytes]:
-    packed = _pack_return(ret)
+def make_return_row(
+    jid: str, minion_id: str, ret: Mapping[str, Plain]
+) -> tuple[str, str, int, bytes]:
+    """Job id, minion id, what tells a repeat from a contradiction, and the stored return."""
+    packed = pack_return(ret)
     return jid, minion_id, _digest_of(packed), packed
 
 
@@ -844,7 +850,7 @@ def _delete_jobs(db: sqlite3.Connection, jids: Sequence[tuple[str]]) -> None:
         db.executemany(f"DELETE FROM {table} WHERE jid = ?", jids)  # noqa: S608 - names of ours
 
 
-def _jids_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]]:
+def list_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[str]]:
     """Of a minion's returns, newest first, the jids of those that exceed its bounds."""
     total, extra = 0, []
     for number, (jid, size_bytes) in enumerate(kept):

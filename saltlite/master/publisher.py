@@ -16,7 +16,7 @@ from typing import Any, Final
 import zmq
 
 from saltlite.channel.publication import seal_publication
-from saltlite.core.messages import as_map
+from saltlite.core.messages import as_bytes, as_map
 from saltlite.core.plain import PlainMap
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
@@ -164,7 +164,10 @@ class Publisher:
             try:
                 order = as_map(unpack_bin(frame), "order")
                 job = as_map(order.get("job"), "job")
-                self._publish_job(port, job, order.get("topics"))
+                if "frame" in order:  # sealed by another node of the cluster, or by us for all
+                    self._send_frame(port, as_bytes(order["frame"], "frame"), order.get("topics"))
+                else:
+                    self._publish_job(port, job, order.get("topics"))
                 if self._repeats is not None:
                     self._repeats.keep(job, order.get("topics"))
             except WireError as error:
@@ -187,7 +190,10 @@ class Publisher:
             sig_algo=keys.publish_signing_algorithm,
         )
         log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
-        if not shared.config.network.zmq_filtering:
+        self._send_frame(port, message, topics)
+
+    def _send_frame(self, port: PublishPort, message: bytes, topics: Any) -> None:
+        if not self._shared.config.network.zmq_filtering:
             port.publish(message)
             return
         for topic in topics or ():
@@ -225,8 +231,19 @@ class PublishQueue:
         Raises:
             StoreError: the Publisher was away for longer than five seconds.
         """
+        self._send_order({"job": job, "topics": topics})
+
+    def publish_frame(self, frame: bytes, job: PlainMap, topics: list[bytes]) -> None:
+        """Hand over a job that is sealed already: ``frame`` goes out as it is.
+
+        Raises:
+            StoreError: as :meth:`publish`.
+        """
+        self._send_order({"job": job, "topics": topics, "frame": frame})
+
+    def _send_order(self, order: PlainMap) -> None:
         try:
-            self._socket.send(pack_bin({"job": job, "topics": topics}))
+            self._socket.send(pack_bin(order))
         except zmq.Again as error:
             raise StoreError("the publisher does not take jobs") from error
 

@@ -185,3 +185,16 @@ def _wait_for(socket: str) -> None:
     while subprocess.run(probe, capture_output=True, check=False).returncode:
         assert time.monotonic() < end, "the server does not answer"
         time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def database_of(place: str, name: str) -> Iterator[str]:
+    """A database of its own on the server of :func:`postgres`; a connection string."""
+    import psycopg
+
+    with psycopg.connect(f"host={place} user=postgres dbname=postgres", autocommit=True) as admin:
+        admin.execute(f'CREATE DATABASE "{name}"'.encode())
+        try:
+            yield f"host={place} user=postgres dbname={name}"
+        finally:
+            admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

@@ -13,7 +13,13 @@ from repository import DATA
 
 from saltlite.cli import salt_minion
 from saltlite.config import known, master, minion
-from saltlite.config.known import OTHER_OPTIONS, WITHOUT_EFFECT, nearest, without_effect
+from saltlite.config.known import (
+    OTHER_OPTIONS,
+    WITHOUT_EFFECT,
+    list_needless,
+    nearest,
+    without_effect,
+)
 from saltlite.config.load import load_master
 from saltlite.config.schema import option_name, options
 from saltlite.loader import catalogue
@@ -64,6 +70,15 @@ def test_every_option_of_salt_is_obeyed_or_named(role: str) -> None:
     as_minion = {"lock_saltenv", "saltenv", "state_max_parallel", "utils_dirs"}
     unknown = set(recorded) - declared - OTHER_OPTIONS - as_minion
     assert all(without_effect({name: "here"}, role) for name in unknown)
+
+
+def test_what_salts_own_cluster_needs_and_ours_does_not() -> None:
+    places = {"cluster_id": "/m:1", "cluster_peers": "/m:2", "cluster_secret": "/m:3"}
+    assert without_effect(places, "master") == ""
+    assert list_needless(places) == [
+        "cluster_peers (/m:2) is not needed: the nodes of a cluster meet in PostgreSQL",
+        "cluster_secret (/m:3) is not needed: the nodes of a cluster meet in PostgreSQL",
+    ]
 
 
 def test_what_is_obeyed_without_a_section_is_looked_for_somewhere() -> None:

@@ -1,0 +1,1 @@
+"""Several masters as one: what they share is in PostgreSQL. Imported only with ``cluster_id``."""

@@ -1,0 +1,159 @@
+"""What other nodes have written since the last look: returns for jobs of this node, and events.
+
+A writer numbers its rows in the order of its commits, so one place for each writer is enough, and
+what a reader has not seen is never behind its place.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from saltlite.cluster.engine import ClusterEngine
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.lazyregex import regex
+from saltlite.master.jobcache import unpack_map
+from saltlite.transport.bus import TAG_END, TAG_LIMIT_BYTES
+
+READ_MOST: Final = 1000
+
+EVENTS_LOCK: Final = 0x5A17_0006
+"""Advisory, with a node's number: as for returns."""
+
+OWN_MOST: Final = 20_000
+"""Events from other nodes that are known again when our own bus brings them."""
+
+_NEW_RETURNS: Final = """
+SELECT returns.seq, returns.jid, returns.id, returns.ret
+FROM returns JOIN jobs ON jobs.jid = returns.jid
+WHERE returns.node = %s AND returns.seq > %s AND returns.seq <= %s AND jobs.node = %s
+ORDER BY returns.seq LIMIT %s
+"""
+
+_ADD_EVENTS: Final = """
+WITH gate AS MATERIALIZED (
+    SELECT number, pg_advisory_xact_lock(%s, number::integer) FROM nodes WHERE node = %s
+)
+INSERT INTO events (node, seq, frame)
+SELECT gate.number, nextval('event_places'), one.frame
+FROM gate, unnest(%b::bytea[]) AS one (frame)
+"""
+
+_NEW_EVENTS: Final = """
+SELECT seq, frame FROM events WHERE node = %s AND seq > %s ORDER BY seq LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewReturn:
+    """What a minion returned to another node, of a job of this one."""
+
+    jid: str
+    id: str
+    ret: dict[str, Any]
+
+
+class ReturnFeed:
+    """Returns that came to other nodes and that somebody here may wait for."""
+
+    def __init__(self, engine: ClusterEngine, number: int) -> None:
+        self._engine = engine
+        self._number = number
+        self._places: dict[int, int] = {}
+
+    def read(self) -> Iterator[NewReturn]:
+        """Those that have come since the last call; of a node's first look, none.
+
+        Raises:
+            ServerAway: the rest comes with the next call.
+        """
+        heads = self._engine.execute(
+            "SELECT number, (SELECT coalesce(max(seq), 0) FROM returns WHERE returns.node = number)"
+            " FROM nodes WHERE number <> %s",
+            [self._number],
+        )
+        for number, head in heads:
+            if number not in self._places:
+                self._places[number] = head
+            elif head > self._places[number]:
+                yield from self._read_node(number, head)
+
+    def _read_node(self, number: int, head: int) -> Iterator[NewReturn]:
+        while True:
+            values = [number, self._places[number], head, self._number, READ_MOST]
+            rows = self._engine.execute(_NEW_RETURNS, values)
+            for seq, jid, minion_id, ret in rows:
+                yield NewReturn(jid, minion_id, unpack_map(ret))
+                self._places[number] = seq
+            if len(rows) < READ_MOST:
+                self._places[number] = head
+                return
+
+
+class EventExchange:
+    """Events of this node that others hear, and theirs that this one does."""
+
+    def __init__(
+        self, engine: ClusterEngine, node: str, number: int, wanted: Sequence[str]
+    ) -> None:
+        self._engine = engine
+        self._node = node
+        self._number = number
+        self._wanted = regex("|".join(fnmatch.translate(one) for one in wanted) or r"(?!)")
+        self._places: dict[int, int] = {}
+        self._theirs: deque[bytes] = deque(maxlen=OWN_MOST)
+        self._known: set[bytes] = set()
+
+    def is_for_all(self, frame: bytes) -> bool:
+        """Whether other nodes are to hear an event of the bus; not if it came from one."""
+        tag = frame[: TAG_LIMIT_BYTES + 2].partition(TAG_END)[0].decode("utf-8", "replace")
+        if not self._wanted.match(tag):
+            return False
+        digest = hashlib.sha1(frame, usedforsecurity=False).digest()
+        if digest in self._known:
+            self._known.discard(digest)
+            return False
+        return True
+
+    def send(self, frames: Sequence[bytes]) -> None:
+        """Have the other nodes hear these events.
+
+        Raises:
+            ServerAway: they may not have.
+        """
+        self._engine.execute(_ADD_EVENTS, [EVENTS_LOCK, self._node, list(frames)])
+
+    def read(self) -> Iterator[bytes]:
+        """The events of other nodes since the last call; of a node's first look, none."""
+        heads = self._engine.execute(
+            "SELECT number, (SELECT coalesce(max(seq), 0) FROM events WHERE events.node = number)"
+            " FROM nodes WHERE number <> %s",
+            [self._number],
+        )
+        for number, head in heads:
+            if number not in self._places:
+                self._places[number] = head
+            elif head > self._places[number]:
+                yield from self._read_node(number)
+
+    def _read_node(self, number: int) -> Iterator[bytes]:
+        while True:
+            values = [number, self._places[number], READ_MOST]
+            rows = self._engine.execute(_NEW_EVENTS, values)
+            for seq, frame in rows:
+                self._remember(frame)
+                yield frame
+                self._places[number] = seq
+            if len(rows) < READ_MOST:
+                return
+
+    def _remember(self, frame: bytes) -> None:
+        """Know the event when the bus brings it back."""
+        digest = hashlib.sha1(frame, usedforsecurity=False).digest()
+        if len(self._theirs) == OWN_MOST:
+            self._known.discard(self._theirs[0])
+        self._theirs.append(digest)
+        self._known.add(digest)

@@ -1,0 +1,100 @@
+"""What a node keeps on its own disk while PostgreSQL is away: ``cachedir/spool/jobs.sqlite``.
+
+There are copies of the cluster's latest jobs, so that their returns can be taken, jobs that were
+published here meanwhile, and returns that have yet to reach PostgreSQL, in the order in which they
+were acknowledged. ClusterBridge empties it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from saltlite.core.plain import Plain
+from saltlite.errors import StoreError
+from saltlite.master.forwardqueue import ForwardQueue, Waiting
+from saltlite.master.jobcache import Flush, JobRecord, Return, Stored
+
+FOLDER: Final = "spool"
+"""Below ``cachedir``."""
+
+_UNSENT: Final = "CREATE TABLE IF NOT EXISTS unsent (jid TEXT PRIMARY KEY) WITHOUT ROWID"
+
+
+class JobSpool(ForwardQueue):
+    """The job cache of a node alone. Raises StoreError as every store does."""
+
+    def __init__(
+        self,
+        cachedir: Path,
+        *,
+        most_bytes: int,
+        sync: str = "group",
+        flush: Flush | None = None,
+    ) -> None:
+        super().__init__(cachedir / FOLDER, sync=sync, flush=flush)
+        self._most_bytes = most_bytes
+
+    def _prepare_schema(self, db: sqlite3.Connection) -> None:
+        super()._prepare_schema(db)
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unsent'").fetchone():
+            with self._lock_for_writing():
+                db.execute(_UNSENT)
+
+    def exists(self) -> bool:
+        """Whether there is anything at all; without a file none is made."""
+        return self.path.exists()
+
+    def publish_here(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
+        """Record a job that PostgreSQL does not have; ``False`` if the jid is there already."""
+        self._check_room()
+        if self.minions(jid) is not None:
+            return False
+        # First: a mark without a job is passed over, a job without one would be forgotten.
+        self._run_write(
+            lambda db: db.execute("INSERT OR IGNORE INTO unsent VALUES (?)", (jid,)), flush=False
+        )
+        return self.new_job(jid, load, minions)
+
+    def take_returns(self, returns: Sequence[Return]) -> list[Stored]:
+        """Record returns that PostgreSQL does not have, or may not have.
+
+        Whoever brings them knows that they were asked for. A job of which there is no copy here
+        gets an empty one.
+        """
+        self._check_room()
+        for jid in {one[0] for one in returns}:
+            if self.minions(jid) is None:
+                self.new_job(jid, {}, [])
+        return self.add_returns(returns)
+
+    def list_unsent(self, most: int) -> list[JobRecord]:
+        """Jobs that were published here while PostgreSQL was away, oldest first."""
+        statement = "SELECT jid FROM unsent ORDER BY jid LIMIT ?"
+        found = [(row[0], self.job(row[0])) for row in self._fetch_rows(statement, (most,))]
+        self.drop_unsent([jid for jid, record in found if record is None])
+        return [record for _jid, record in found if record is not None]
+
+    def drop_unsent(self, jids: Sequence[str]) -> None:
+        """PostgreSQL has these jobs."""
+        rows = [(jid,) for jid in jids]
+        if rows:
+            self._run_write(
+                lambda db: db.executemany("DELETE FROM unsent WHERE jid = ?", rows), flush=False
+            )
+
+    def read_rows(self, waiting: Sequence[Waiting]) -> list[tuple[str, str, int, bytes]]:
+        """The stored returns behind their places; those that were forgotten are left out."""
+        statement = "SELECT jid, id, digest, ret FROM returns WHERE jid = ? AND id = ?"
+        found = [self._fetch_rows(statement, (one.jid, one.id)) for one in waiting]
+        return [(row[0], row[1], row[2], row[3]) for rows in found for row in rows]
+
+    def start_over(self) -> None:
+        """Have :meth:`read_new` give again what was not dropped."""
+        self._place = 0
+
+    def _check_room(self) -> None:
+        if self.exists() and self.count_bytes() > self._most_bytes:
+            raise StoreError("what waits for the cluster engine fills cluster_spool_max")
