@@ -51,7 +51,8 @@ def runner_context(
 
     regexes.match_outside()
     with ExitStack() as stack:
-        store = stores.open_jobs(config, read_only=False)
+        opened = stores.open_stores(config)
+        store = opened.open_jobs()
         stack.callback(store.close)
         local = stack.enter_context(
             LocalClient(
@@ -68,19 +69,19 @@ def runner_context(
             target = Target(tgt, kind)
             if not pillar_patterns:
                 target = compare_whole(target, nodegroups=config.targets.nodegroups)
-            return stores.list_expected_minions(config, target, greedy=greedy)
+            return stores.list_expected_minions(config, opened, target, greedy=greedy)
 
         context = RunnerContext(
             config=config,
             jobs=stores.JobReader(store, config),
-            keys=stores.KeyDirectory(config, fire=events.fire),
-            key_material=stores.KeyMaterial(config),
-            cache=stores.data_cache(config),
+            keys=stores.KeyDirectory(config, opened, fire=events.fire),
+            key_material=stores.KeyMaterial(config, opened),
+            cache=opened.banks,
             events=events,
             local=local,
             listen=lambda prefix: listen(config, prefix),
-            accepted=lambda: stores.list_accepted_minions(config),
-            connected=lambda: stores.find_connected_addresses(config),
+            accepted=lambda: stores.list_accepted_minions(opened),
+            connected=lambda: stores.find_connected(opened),
             expected=expected_ids,
             cached=lambda tgt, kind: expected_ids(tgt, kind, greedy=False),
             write=write,

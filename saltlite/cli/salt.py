@@ -351,12 +351,13 @@ class _Salt:
         return EX_OK
 
     def _list_expected_minions(self) -> list[str]:
-        from saltlite.cli.stores import list_expected_minions
+        from saltlite.cli.stores import list_expected_minions, open_stores
         from saltlite.core.targets import Target
 
         tgt, tgt_type = self._read_target()
         try:
-            return list_expected_minions(self.config, Target(tgt, tgt_type, self.options.delimiter))
+            target = Target(tgt, tgt_type, self.options.delimiter)
+            return list_expected_minions(self.config, open_stores(self.config), target)
         except PatternTooSlow:
             raise
         except TargetError:

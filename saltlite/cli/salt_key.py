@@ -177,7 +177,7 @@ class _SaltKey:
 
     def run(self) -> int:
         """Do what is asked for; the exit code."""
-        from saltlite.cli.stores import KeyDirectory, LazyEvents
+        from saltlite.cli.stores import KeyDirectory, LazyEvents, open_stores
         from saltlite.keyring import KeyClient
 
         if self.options.gen_keys:
@@ -186,7 +186,7 @@ class _SaltKey:
             return self._gen_signature()
         events = LazyEvents(self.config)
         try:
-            keys = KeyDirectory(self.config, fire=events.fire)
+            keys = KeyDirectory(self.config, open_stores(self.config), fire=events.fire)
             return self._on_keys(KeyClient(keys, refuse=_say_invalid))
         finally:
             events.close()

@@ -14,46 +14,36 @@ from saltlite.core.plain import PlainMap
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.core.targets import Target
-    from saltlite.master.datacache import DataCache
-    from saltlite.master.jobcache import JobRecord, SqliteJobStore
+    from saltlite.master.jobcache import JobRecord
     from saltlite.master.keyactions import KeyActions
+    from saltlite.master.keystore import KeyState
+    from saltlite.master.stores import CommandStores, JobStore
     from saltlite.runner_context import PublishedJob
     from saltlite.transport.bus import EventPusher
 
 
-def open_jobs(config: MasterConfig, *, read_only: bool = True) -> SqliteJobStore:
-    """The master's job store; ``read_only`` makes no file where there is none."""
-    from saltlite.master.jobcache import SqliteJobStore
+def open_stores(config: MasterConfig) -> CommandStores:
+    """The master's stores; nothing is opened before it is used."""
+    from saltlite.master import embedded
 
-    return SqliteJobStore(Path(config.paths.cachedir), read_only=read_only)
+    return embedded.open_stores(config)
 
 
-def list_accepted_minions(config: MasterConfig) -> list[str]:
+def open_jobs(config: MasterConfig) -> JobStore:
+    """The master's job store, to be read; no file is made where there is none."""
+    return open_stores(config).open_jobs(read_only=True)
+
+
+def list_accepted_minions(stores: CommandStores) -> list[str]:
     """The minions with accepted keys, sorted."""
-    from saltlite.master.keystore import KeyState, KeyStore
+    from saltlite.master.keystore import KeyState
 
-    return KeyStore(Path(config.paths.pki_dir)).list(KeyState.ACCEPTED)
-
-
-def find_connected_minions(config: MasterConfig) -> frozenset[str]:
-    """The minions that have a connection to the publish port, as far as grains tell."""
-    return frozenset(find_connected_addresses(config))
+    return stores.keys.list(KeyState.ACCEPTED)
 
 
-def find_connected_addresses(config: MasterConfig) -> dict[str, str]:
+def find_connected(stores: CommandStores) -> dict[str, str]:
     """The minions that are connected, as far as grains tell, and where they come from."""
-    from saltlite.master.minioncache import MinionCache
-    from saltlite.master.presence import addresses_of_connected
-
-    cache = MinionCache(Path(config.paths.cachedir))
-    return addresses_of_connected(config.network.publish_port, list_accepted_minions(config), cache)
-
-
-def data_cache(config: MasterConfig) -> DataCache:
-    """The master's data cache."""
-    from saltlite.master.datacache import DataCache
-
-    return DataCache(Path(config.paths.cachedir))
+    return stores.presence.find_connected(list_accepted_minions(stores))
 
 
 def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
@@ -63,20 +53,21 @@ def maybe_connected(config: MasterConfig) -> frozenset[str] | None:
     user, who may not look.
     """
     from saltlite.errors import StoreError
-    from saltlite.master.minioncache import GRAINS, MinionCache
+    from saltlite.master.minioncache import GRAINS
 
+    stores = open_stores(config)
     try:
-        connected = find_connected_minions(config)
+        connected = frozenset(find_connected(stores))
         if not connected:
             return None
-        known = MinionCache(Path(config.paths.cachedir)).ids(GRAINS)
-        return connected | (frozenset(list_accepted_minions(config)) - frozenset(known))
+        known = stores.facts.ids(GRAINS)
+        return connected | (frozenset(list_accepted_minions(stores)) - frozenset(known))
     except (OSError, StoreError):
         return None
 
 
 def list_expected_minions(
-    config: MasterConfig, target: Target, *, greedy: bool = True
+    config: MasterConfig, stores: CommandStores, target: Target, *, greedy: bool = True
 ) -> list[str]:
     """Whom the master would expect to return, sorted; see ``targets.find_expected`` for ``greedy``.
 
@@ -85,12 +76,10 @@ def list_expected_minions(
     """
     from saltlite.cli import regexes
     from saltlite.core.targets import find_expected, looks_at
-    from saltlite.master.minioncache import MinionCache
 
     grains, pillar = looks_at(target.tgt_type)
     regexes.match_outside()
-    cache = MinionCache(Path(config.paths.cachedir))
-    facts = cache.facts(list_accepted_minions(config), grains=grains, pillar=pillar)
+    facts = stores.facts.facts(list_accepted_minions(stores), grains=grains, pillar=pillar)
     groups = config.targets.nodegroups
     return sorted(find_expected(target, facts, greedy=greedy, nodegroups=groups).minions)
 
@@ -98,7 +87,7 @@ def list_expected_minions(
 class JobReader:
     """The job store as runners see it."""
 
-    def __init__(self, store: SqliteJobStore, config: MasterConfig) -> None:
+    def __init__(self, store: JobStore, config: MasterConfig) -> None:
         self._store = store
         self._config = config
 
@@ -162,41 +151,40 @@ class JobReader:
 class KeyDirectory:
     """The key directory as :mod:`saltlite.keyring` sees it; changes are fired as events."""
 
-    def __init__(self, config: MasterConfig, *, fire: Callable[[str, PlainMap], None]) -> None:
-        from saltlite.master.keystore import FOLDERS, KeyStore
-
+    def __init__(
+        self, config: MasterConfig, stores: CommandStores, *, fire: Callable[[str, PlainMap], None]
+    ) -> None:
         self._config = config
+        self._stores = stores
         self._fire = fire
-        self._store = KeyStore(Path(config.paths.pki_dir))
-        self._states = {folder: state for state, folder in FOLDERS.items()}
         self._changes: KeyActions | None = None
 
     def list(self, state: str) -> list[str]:
         """The ids in a state, sorted."""
-        return self._store.list(self._states[state])
+        return self._stores.keys.list(_state_of(state))
 
     def key(self, minion_id: str, state: str) -> str | None:
         """The key's PEM text."""
-        return self._store.key(minion_id, self._states[state])
+        return self._stores.keys.key(minion_id, _state_of(state))
 
     def accept(self, minion_id: str, state: str) -> bool:
         """Accept a key that is in ``state``."""
-        return self._actions().accept(minion_id, self._states[state])
+        return self._actions().accept(minion_id, _state_of(state))
 
     def reject(self, minion_id: str, state: str) -> bool:
         """Reject a key that is in ``state``."""
-        return self._actions().reject(minion_id, self._states[state])
+        return self._actions().reject(minion_id, _state_of(state))
 
     def delete(self, minion_id: str, state: str) -> bool:
         """Forget a key that is in ``state``."""
-        return self._actions().delete(minion_id, [self._states[state]])
+        return self._actions().delete(minion_id, [_state_of(state)])
 
     def _actions(self) -> KeyActions:
         """What changes keys; who only looks at them does not load it."""
         if self._changes is None:
             from saltlite.master.keyactions import KeyActions
 
-            self._changes = KeyActions(self._config, fire=self._fire)
+            self._changes = KeyActions(self._config, self._stores, fire=self._fire)
         return self._changes
 
 
@@ -211,11 +199,19 @@ def forget_token(config: MasterConfig, token: str) -> bool:
     return LoginTokens(Path(config.paths.token_dir)).forget(token)
 
 
+def _state_of(folder: str) -> KeyState:
+    """The state that has this folder."""
+    from saltlite.master.keystore import FOLDERS
+
+    return next(state for state, name in FOLDERS.items() if name == folder)
+
+
 class KeyMaterial:
     """Keys themselves, as wheel functions see them."""
 
-    def __init__(self, config: MasterConfig) -> None:
+    def __init__(self, config: MasterConfig, stores: CommandStores) -> None:
         self._config = config
+        self._stores = stores
         self._pki_dir = Path(config.paths.pki_dir)
 
     def local(self) -> dict[str, str]:
@@ -243,26 +239,28 @@ class KeyMaterial:
         """Accept this public key for a minion; ``False`` if it has one that may not go."""
         from saltlite.master.keyactions import KeyActions
 
-        return KeyActions(self._config).admit(minion_id, pem, replace=replace)
+        actions = KeyActions(self._config, self._stores)
+        return actions.admit(minion_id, pem, replace=replace)
 
 
 class LazyEvents:
     """Fires on the master's bus; connects with the first event, and not at all without a master."""
 
     def __init__(self, config: MasterConfig) -> None:
-        from saltlite.transport.addresses import MasterSockets
-
-        self._path = MasterSockets(Path(config.paths.sock_dir)).event_pull
+        self._sock_dir = Path(config.paths.sock_dir)
         self._pusher: EventPusher | None = None
 
     def fire(self, tag: str, data: PlainMap) -> None:
         """Fire one event."""
         if self._pusher is None:
-            if not self._path.exists():
+            from saltlite.transport.addresses import MasterSockets
+
+            path = MasterSockets(self._sock_dir).event_pull
+            if not path.exists():
                 return
             from saltlite.transport.bus import EventPusher
 
-            self._pusher = EventPusher(self._path)
+            self._pusher = EventPusher(path)
         self._pusher.fire(tag, data)
 
     def close(self) -> None:

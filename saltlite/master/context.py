@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.channel.handshake import MasterHandshake
 from saltlite.channel.master import TokenCache
@@ -24,36 +24,34 @@ from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
 from saltlite.master.asked import AskedMinions
 from saltlite.master.autosign import AutoSign
+from saltlite.master.embedded import make_jid_source, make_key_ring, open_stores
 from saltlite.master.filehash import HASH_HERE_BYTES
 from saltlite.master.job_mirror import JobMirror
-from saltlite.master.jobcache import SqliteJobStore
 from saltlite.master.keyactions import take_rotation_request
-from saltlite.master.keystore import KeyStore
 from saltlite.master.logins import LoginQueue
 from saltlite.master.logintokens import LoginTokens
-from saltlite.master.minioncache import MinionCache
-from saltlite.master.pillarcache import PillarCache
 from saltlite.master.rates import SLOW_TARGETS_S, Rates, TimeBudgets
 from saltlite.master.refusals import LINES_PER_S, Refusals
-from saltlite.master.replay import ReplayGuard, ReplayTable, table_bytes
+from saltlite.master.replay import ReplayTable, table_bytes
 from saltlite.master.run_queue import RunQueue
 from saltlite.master.run_requests import RunRequest
-from saltlite.master.sessions import Sessions
-from saltlite.master.shared import (
-    Counter,
-    GroupFlush,
-    JidSource,
-    Proofs,
-    PublicationKeys,
-    SharedArea,
-    SharedPairs,
+from saltlite.master.shared import Counter, GroupFlush, Proofs, SharedArea, SharedPairs
+from saltlite.master.stores import (
+    Facts,
+    Jids,
+    JobSink,
+    JobStore,
+    Keys,
+    Nonces,
+    Pillars,
+    PublicationKeyRing,
+    SessionKeys,
+    Stores,
 )
 from saltlite.transport.addresses import MasterSockets
 
 if TYPE_CHECKING:
     from saltlite.crypto.keys import PrivateKey
-
-SESSIONS_DIR: Final = "sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,8 @@ class Shared:
     """The prepared signature of ``master_use_pubkey_signature``."""
     user: str
     # Made before the fork: memory that is made after it is shared with nobody.
-    publication: PublicationKeys = field(default_factory=PublicationKeys)
-    jids: JidSource = field(default_factory=JidSource)
+    publication: PublicationKeyRing = field(default_factory=make_key_ring)
+    jids: Jids = field(default_factory=make_jid_source)
     flush: GroupFlush = field(default_factory=GroupFlush)
     subscribers: Counter = field(default_factory=lambda: Counter("subscribers"))
     proofs: Proofs = field(default_factory=Proofs)
@@ -122,15 +120,13 @@ class Shared:
             lambda: take_rotation_request(self.cachedir), new_key_string, time.monotonic()
         )
 
-    def job_store(self) -> SqliteJobStore:
-        """A job cache that shares its waits for the disk with the other processes."""
-        # One for each process: a connection of SQLite must not cross a fork.
-        sync = self.config.jobs.job_cache_sync
-        return SqliteJobStore(self.cachedir, sync=sync, flush=self.flush)
+    def stores(self) -> Stores:
+        """The stores, for the process that calls: what is open in them crosses no fork."""
+        return open_stores(self.config)
 
-    def sessions(self) -> Sessions:
-        """The session keys."""
-        return Sessions(self.cachedir / SESSIONS_DIR, lifetime_s=self.config.keys.publish_session)
+    def job_store(self) -> JobStore:
+        """A job cache that shares its waits for the disk with the other processes."""
+        return self.stores().open_jobs(flush=self.flush)
 
     def replay_table(self) -> ReplayTable:
         """The memory of nonces."""
@@ -142,13 +138,6 @@ class EventSink(Protocol):
 
     def fire(self, tag: str, data: PlainMap) -> bool:
         """Put an event on the bus; ``False`` if the bus takes none."""
-
-
-class JobSink(Protocol):
-    """Where jobs go to be published."""
-
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
-        """Hand a job to the Publisher; raises StoreError if that is away for too long."""
 
 
 class LoginSink(Protocol):
@@ -170,16 +159,17 @@ class MasterContext:
     """All that a handler may reach. ``wall_s`` and ``steady_s`` are the only clocks."""
 
     shared: Shared
-    keys: KeyStore
-    sessions: Sessions
-    jobs: SqliteJobStore
-    minions: MinionCache
+    stores: Stores
+    keys: Keys
+    sessions: SessionKeys
+    jobs: JobStore
+    minions: Facts
     files: FileServer
     access: Access
     autosign: AutoSign
     handshake: MasterHandshake
     tokens: TokenCache
-    replay: ReplayGuard
+    replay: Nonces
     refusals: Refusals
     rates: Rates
     slow_targets: TimeBudgets
@@ -189,7 +179,7 @@ class MasterContext:
     logins: LoginSink
     login_tokens: LoginTokens
     mirror: JobMirror
-    pillars: PillarCache
+    pillars: Pillars
     extend: Callable[[float], None] = lambda _limit_s: None
     """Says that the request in hand may take this many seconds."""
     wall_s: Callable[[], float] = time.time
@@ -215,30 +205,31 @@ def make_context(
     *,
     events: EventSink,
     publisher: JobSink,
+    stores: Stores | None = None,
     workers: int = 1,
     **overrides: Any,
 ) -> MasterContext:
-    """The context of one worker; ``workers`` share the budget of log lines."""
+    """The context of one worker; ``workers`` share the budget of log lines.
+
+    ``stores`` are those that the process has already.
+    """
     config = shared.config
-    # One object of each, for both keep in memory what they have read.
-    minions, keys = MinionCache(shared.cachedir), KeyStore(shared.pki_dir)
+    # One of each for the whole process, for they keep in memory what they have read.
+    stores = stores or shared.stores()
     context = MasterContext(
         shared=shared,
-        keys=keys,
-        sessions=shared.sessions(),
-        jobs=shared.job_store(),
-        minions=minions,
+        stores=stores,
+        keys=stores.keys,
+        sessions=stores.sessions,
+        jobs=stores.open_jobs(flush=shared.flush),
+        minions=stores.facts,
         files=file_server(config, large=shared.cachedir, hash_here_bytes=HASH_HERE_BYTES),
         access=Access(config.access, shared.cachedir, shared.user),
         autosign=AutoSign(config.keys, shared.pki_dir),
         handshake=MasterHandshake(shared.key),
         # What one worker has proven with RSA the others believe.
         tokens=TokenCache(proofs=shared.proofs),
-        replay=ReplayGuard(
-            shared.replay_table(),
-            shared.nonces.lock,
-            ttl_s=config.keys.request_ttl,
-        ),
+        replay=stores.open_nonces(shared.replay_table(), shared.nonces.lock),
         # Workers count each for itself; with their shares all together keep the bound.
         refusals=Refusals(time.monotonic, lines_per_s=LINES_PER_S / workers),
         rates=Rates(shared.budgets),
@@ -250,12 +241,6 @@ def make_context(
         logins=LoginQueue(shared.sockets.logins),
         login_tokens=LoginTokens(Path(config.paths.token_dir)),
         mirror=JobMirror(config),
-        pillars=PillarCache(
-            config.pillar,
-            minions,
-            overrides.get("wall_s", time.time),
-            # A new key under an old id is not given what was compiled for the old one.
-            lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
-        ),
+        pillars=stores.open_pillars(overrides.get("wall_s", time.time)),
     )
     return replace(context, **overrides)

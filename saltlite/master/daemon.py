@@ -33,17 +33,18 @@ from saltlite.master.acl_files import let_through, user_ids
 from saltlite.master.child import Life
 from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
+from saltlite.master.embedded import open_stores
 from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.eventqueue import WINDOW
 from saltlite.master.job_mirror import event_returners
-from saltlite.master.jobcache import SqliteJobStore
-from saltlite.master.keystore import KeyStore, load_or_make_key
+from saltlite.master.keystore import load_or_make_key
 from saltlite.master.maintenance import Maintenance
 from saltlite.master.mworker import MWorker
-from saltlite.master.publisher import Publisher, PublishQueue
+from saltlite.master.publisher import Publisher
 from saltlite.master.rehearsal import rehearse
 from saltlite.master.reqserver import ReqServer
 from saltlite.master.runs import Execute, RunServer
+from saltlite.master.stores import JobFinder
 from saltlite.master.supervisor import ChildSpec, Supervisor
 from saltlite.pillar.precompiled import precompile_pillar
 from saltlite.transport.addresses import MasterSockets, ipc
@@ -180,8 +181,7 @@ class Master:
     def _prepare_shared(self) -> Shared:
         """Keys and shared memory: all that must be there before the first child."""
         config = self._config
-        store = KeyStore(Path(config.paths.pki_dir))
-        store.prepare()
+        open_stores(config).keys.prepare()
         key = load_master_key(config)
         shared = Shared(
             config=config,
@@ -191,7 +191,8 @@ class Master:
             user=process_user(),
         )
         if not noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic()):
-            shared.sessions().clear()  # an old request could be a repeat of one nobody remembers
+            # An old request could be a repeat of one that nobody remembers.
+            shared.stores().sessions.clear()
         # It is never on disk: minions learn the new one when they sign in again.
         shared.publication.rotate(new_key_string(), time.monotonic())
         access = Access(config.access, shared.cachedir, shared.user)
@@ -407,11 +408,12 @@ def answerer_maker(
             context=context,
             max_bytes=shared.config.events.max_event_size,
         )
-        publisher = PublishQueue(context, shared.sockets)
+        stores = shared.stores()
         ctx = make_context(
             shared,
+            stores=stores,
             events=events,
-            publisher=publisher,
+            publisher=stores.open_publisher(context),
             workers=workers,
             extend=life.extend,
         )
@@ -443,7 +445,7 @@ def events_window(options: EventOptions) -> int:
     return WINDOW + max(0, int(options.event_return_queue))
 
 
-def last_jid(jobs: SqliteJobStore, now: datetime) -> str | None:
+def last_jid(jobs: JobFinder, now: datetime) -> str | None:
     """The highest jid on record that can be one: a damaged store must not prevent a start."""
     try:
         return latest_usable(jobs.last_jids(latest_stored(now)), now)

@@ -7,16 +7,19 @@ minion id may be, and no bank may be a directory of the master's own. Source: CV
 
 from __future__ import annotations
 
+import contextlib
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import StoreError, WireError
-from saltlite.master.minioncache import MinionCache
 from saltlite.transport.codec import pack_bin, unpack_bin
+
+LOCKS: Final = ".minions.lock"
+"""A file of locks, one for each minion; see ``disk.hold_lock_part``."""
 
 RESERVED: Final = frozenset(
     (
@@ -107,9 +110,9 @@ class DataCache:
         except OSError:
             return None
 
-    def _lock_of(self, key: str) -> AbstractContextManager[None]:
+    def _lock_of(self, key: str) -> contextlib.AbstractContextManager[None]:
         """The lock of the workers, who change what they keep of a minion under it."""
-        return MinionCache(self._cachedir).hold_lock(key)
+        return hold_minion(self._cachedir, key)
 
     def _folder(self, bank: str) -> Path:
         parts = bank.split("/")
@@ -127,3 +130,18 @@ class DataCache:
         if not valid_minion_id(key):
             raise ValueError(f"this cannot be a key: {key!r}")
         return disk.child(self._folder(bank), f"{key}.p")
+
+
+@contextlib.contextmanager
+def hold_minion(cachedir: Path, minion_id: str) -> Iterator[None]:
+    """Nobody else changes any file of this minion meanwhile.
+
+    Raises:
+        StoreError: the lock cannot be had.
+    """
+    try:
+        disk.make_dir(cachedir)
+        with disk.hold_lock_part(cachedir / LOCKS, minion_id):
+            yield
+    except OSError as error:
+        raise StoreError(f"{cachedir / LOCKS}: {error.strerror}") from error

@@ -13,15 +13,16 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from saltlite import disk
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
 from saltlite.core.plain import PlainMap
-from saltlite.master.keystore import KeyState, KeyStore
-from saltlite.master.minioncache import MinionCache
-from saltlite.master.sessions import Sessions
+from saltlite.master.keystore import KeyState
+
+if TYPE_CHECKING:
+    from saltlite.master.stores import CommandStores
 
 ROTATE_REQUEST: Final = ".dfn"
 """In ``cachedir``, mode 0400: asks for another publication key.
@@ -36,6 +37,7 @@ class KeyActions:
     def __init__(
         self,
         config: MasterConfig,
+        stores: CommandStores,
         *,
         fire: Callable[[str, PlainMap], object] = lambda _tag, _data: None,
     ) -> None:
@@ -43,11 +45,9 @@ class KeyActions:
         self._options = config.keys
         self._order_masters = config.syndic.order_masters
         self._fire = fire
-        self.store = KeyStore(Path(config.paths.pki_dir))
-        self._sessions = Sessions(
-            self._cachedir / "sessions", lifetime_s=config.keys.publish_session
-        )
-        self._minions = MinionCache(self._cachedir)
+        self.store = stores.keys
+        self._sessions = stores.sessions
+        self._stores = stores
 
     def accept(self, minion_id: str, source: KeyState = KeyState.UNACCEPTED) -> bool:
         """Accept the key that is in ``source``; ``False`` if there is none.
@@ -56,7 +56,7 @@ class KeyActions:
             CryptoError: it is no key; it stays where it is.
         """
         with self.store.hold(minion_id):
-            if not self._is_in(minion_id, source):
+            if not self.store.has(minion_id, source):
                 return False
             # Before anything is moved: what is no key would shut its minion out as an accepted one.
             self._check_key(minion_id, source)
@@ -68,7 +68,7 @@ class KeyActions:
     def reject(self, minion_id: str, source: KeyState = KeyState.UNACCEPTED) -> bool:
         """Reject the key that is in ``source``; ``False`` if there is none."""
         with self.store.hold(minion_id):
-            if not self._is_in(minion_id, source):
+            if not self.store.has(minion_id, source):
                 return False
             self._leave_others(minion_id, source, KeyState.REJECTED)
             done = self.store.move(minion_id, source, KeyState.REJECTED)
@@ -96,7 +96,7 @@ class KeyActions:
     def admit(self, minion_id: str, pem: str, *, replace: bool) -> bool:
         """Accept this key, whatever is known; ``False`` if one is accepted and may not go."""
         with self.store.hold(minion_id):
-            is_taken = self._is_in(minion_id, KeyState.ACCEPTED)
+            is_taken = self.store.has(minion_id, KeyState.ACCEPTED)
             if is_taken and not replace:
                 return False
             self._sessions.delete(minion_id)
@@ -105,9 +105,6 @@ class KeyActions:
             if is_taken:
                 self._ask_for_rotation()
         return True
-
-    def _is_in(self, minion_id: str, state: KeyState) -> bool:
-        return self.store.path(minion_id, state).is_file()
 
     def _check_key(self, minion_id: str, source: KeyState) -> None:
         from saltlite.crypto.keys import PublicKey
@@ -130,7 +127,7 @@ class KeyActions:
     def _end_session(self, minion_id: str, *, preserve_cache: bool) -> None:
         self._sessions.delete(minion_id)
         if not preserve_cache:
-            self._minions.forget(minion_id)
+            self._stores.facts.forget(minion_id)
         if self._order_masters:
             from saltlite.master.syndics import forget_marker
 

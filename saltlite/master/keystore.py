@@ -161,7 +161,10 @@ class KeyStore:
         return sorted(self.ids(state))
 
     def ids(self, state: KeyState) -> frozenset[str]:
-        """The ids in a state; a directory that has not changed is not read again."""
+        """The ids in a state; a directory that has not changed is not read again.
+
+        While it has not, the set is the same object.
+        """
         folder = self.folder(state)
         try:
             # Before the listing: what comes meanwhile makes it look old, and it is read again.
@@ -176,9 +179,13 @@ class KeyStore:
             self._names[state] = (changed_ns, names)
         return names
 
-    def count(self, state: KeyState) -> int:
-        """How many ids are in a state."""
-        return len(self.ids(state))
+    def has(self, minion_id: str, state: KeyState) -> bool:
+        """Whether there is a key of this id in this state.
+
+        Raises:
+            ValueError: not a minion id.
+        """
+        return self.path(minion_id, state).is_file()
 
     def state(self, minion_id: str) -> KeyState | None:
         """Accepted, rejected or unaccepted; ``None`` for an id nobody knows.
@@ -187,7 +194,7 @@ class KeyStore:
         """
         # In the order in which they count, where somebody has put the id into several folders.
         for state in (KeyState.ACCEPTED, KeyState.REJECTED, KeyState.UNACCEPTED):
-            if self.path(minion_id, state).is_file():
+            if self.has(minion_id, state):
                 return state
         return None
 
@@ -208,7 +215,7 @@ class KeyStore:
                 return None, None
             pem = self.key(minion_id, state)
             # A file that is there and no text stays so however often it is read.
-            if pem is not None or self.path(minion_id, state).is_file():
+            if pem is not None or self.has(minion_id, state):
                 return state, pem
         raise StoreError("its key is moved to and fro")
 
@@ -273,12 +280,12 @@ class KeyStore:
         if state is KeyState.DENIED:
             self._drop_oldest_denied()
             return
-        for other in _EXCLUSIVE:
-            if other is not state:
-                disk.remove(self.path(minion_id, other))
+        self._leave_others(minion_id, state)
 
     def move(self, minion_id: str, source: KeyState, target: KeyState) -> bool:
         """Change the state of an id; ``False`` if it was not in ``source``.
+
+        A denied key takes the place of what the id has in the exclusive states.
 
         Raises:
             StoreError: nothing was changed.
@@ -293,7 +300,14 @@ class KeyStore:
         # The target first: a power cut may leave the key in both folders, but never in none.
         for folder in (self.folder(target), self.folder(source)):
             disk.flush_dir(folder)
+        if source is KeyState.DENIED:
+            self._leave_others(minion_id, target)
         return True
+
+    def _leave_others(self, minion_id: str, state: KeyState) -> None:
+        for other in _EXCLUSIVE:
+            if other is not state:
+                disk.remove(self.path(minion_id, other))
 
     def delete(self, minion_id: str, state: KeyState) -> bool:
         """Forget the key of an id in one state; ``False`` if there was none."""

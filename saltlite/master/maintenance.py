@@ -26,12 +26,11 @@ from saltlite.errors import StoreError
 from saltlite.master.autosign import AutoSign
 from saltlite.master.child import Life
 from saltlite.master.context import Shared
+from saltlite.master.embedded import SESSIONS_DIR
 from saltlite.master.jobcache import jid_before
-from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.keystore import FOLDERS, KeyState
 from saltlite.master.logintokens import LoginTokens
-from saltlite.master.minioncache import BANKS, MinionCache
-from saltlite.master.presence import find_connected
-from saltlite.master.publisher import PublishQueue
+from saltlite.master.minioncache import BANKS
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher
 
 log = logging.getLogger(__name__)
@@ -52,11 +51,15 @@ JOBS_SIZE_S: Final = 60.0
 
 @dataclass(slots=True)
 class Task:
-    """Something to be done every ``every_s`` seconds."""
+    """Something to be done every ``every_s`` seconds.
+
+    What is ``once`` is done by one of the masters that share the stores, the rest by each.
+    """
 
     name: str
     every_s: float
     do: Callable[[], None]
+    once: bool = False
     next_s: float = 0.0
 
 
@@ -65,8 +68,9 @@ class Maintenance:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._keys = KeyStore(shared.pki_dir)
-        self._sessions = shared.sessions()
+        self._stores = shared.stores()
+        self._keys = self._stores.keys
+        self._sessions = self._stores.sessions
         self._present: set[str] = set()
         self._accepted: frozenset[str] = frozenset()
         self._generation = shared.publication.current().generation
@@ -78,16 +82,21 @@ class Maintenance:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         config = self._shared.config
         self._events = EventPusher(self._shared.sockets.event_pull, context=context)
-        self._publisher = PublishQueue(context, self._shared.sockets)
-        self._jobs = self._shared.job_store()
+        self._publisher = self._stores.open_publisher(context)
+        self._jobs = self._stores.open_jobs(flush=self._shared.flush)
         loop_s = max(config.process.loop_interval, 1.0)
         tasks = [
             Task("publication key", LOOK_S, self._look_after_key),
             Task("clock", LOOK_S, self._watch_clock),
             Task("presence", loop_s, self._announce_presence),
             Task("sessions", LOOK_S, self._drop_orphans),
-            Task("jobs", min(config.process.maintenance_interval, 3600.0), self._clean_jobs),
-            Task("size of the job cache", JOBS_SIZE_S, self._shrink_job_cache),
+            Task(
+                "jobs",
+                min(config.process.maintenance_interval, 3600.0),
+                self._clean_jobs,
+                once=True,
+            ),
+            Task("size of the job cache", JOBS_SIZE_S, self._shrink_job_cache, once=True),
             Task("leftovers", LEFTOVER_AGE_S, self._sweep_leftovers),
             Task("tokens", TOKENS_S, self._sweep_tokens),
         ]
@@ -108,7 +117,8 @@ class Maintenance:
             if task.next_s > time.monotonic():
                 continue
             try:
-                task.do()
+                if not task.once or self._stores.chores.are_ours():
+                    task.do()
             # A full disk or a damaged file: the chore is tried again when it is due next.
             except (StoreError, OSError) as error:
                 log.error("Maintenance of %s: %s", task.name, error)
@@ -173,11 +183,7 @@ class Maintenance:
     def _announce_presence(self) -> None:
         if not self._shared.config.events.presence_events:
             return
-        now = find_connected(
-            self._shared.config.network.publish_port,
-            self._keys.ids(KeyState.ACCEPTED),
-            MinionCache(self._shared.cachedir),
-        )
+        now = set(self._stores.presence.find_connected(self._keys.ids(KeyState.ACCEPTED)))
         self._events.fire(tags.PRESENT, {"present": sorted(now)})
         if now != self._present:
             new, lost = sorted(now - self._present), sorted(self._present - now)
@@ -203,7 +209,7 @@ class Maintenance:
         """End the session of an id without an accepted key, unless somebody else has done so."""
         # A sign-in may be about to file this id's key and make its session.
         with self._keys.hold(minion_id):
-            if self._keys.path(minion_id, KeyState.ACCEPTED).exists():
+            if self._keys.has(minion_id, KeyState.ACCEPTED):
                 return False
             if not self._sessions.delete(minion_id):
                 return False
@@ -234,10 +240,10 @@ class Maintenance:
     def _sweep_leftovers(self) -> None:
         """Markers that are too old, and what a killed process left half written."""
         AutoSign(self._shared.config.keys, self._shared.pki_dir).sweep(time.time())
-        for name in ("", "sessions", *BANKS):
+        for name in ("", SESSIONS_DIR, *BANKS):
             remove_leftovers(self._shared.cachedir / name)
-        for state in KeyState:
-            remove_leftovers(self._keys.folder(state))
+        for name in FOLDERS.values():
+            remove_leftovers(self._shared.pki_dir / name)
 
 
 def remove_leftovers(directory: Path) -> None:

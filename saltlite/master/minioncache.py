@@ -27,6 +27,7 @@ from saltlite.core.plain import Plain
 from saltlite.core.targets import FactsUnread, MinionFacts
 from saltlite.errors import StoreError, WireError
 from saltlite.master import pushed_files
+from saltlite.master.datacache import hold_minion
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,6 @@ COMPILED: Final = "pillar_cache"
 """What ``pillar_cache`` keeps, for :mod:`saltlite.master.pillarcache` alone."""
 
 BANKS: Final = (GRAINS, PILLAR, MINE, COMPILED)
-LOCKS: Final = ".minions.lock"
-"""A file of locks, one for each minion; see ``disk.hold_lock_part``."""
 
 COLUMNS: Final = "columns"
 COLUMNS_KEPT: Final = 32
@@ -168,19 +167,9 @@ class MinionCache:
             os.utime(path, ns=(asked_ns, asked_ns))
         return True
 
-    @contextlib.contextmanager
-    def hold_lock(self, minion_id: str) -> Iterator[None]:
-        """Nobody else changes anything of this minion meanwhile.
-
-        Raises:
-            StoreError: the lock cannot be had.
-        """
-        try:
-            disk.make_dir(self._cachedir)
-            with disk.hold_lock_part(self._cachedir / LOCKS, minion_id):
-                yield
-        except OSError as error:
-            raise StoreError(f"{self._cachedir / LOCKS}: {error.strerror}") from error
+    def hold_lock(self, minion_id: str) -> contextlib.AbstractContextManager[None]:
+        """Nobody else changes anything of this minion meanwhile; see :func:`hold_minion`."""
+        return hold_minion(self._cachedir, minion_id)
 
     def facts(
         self, minion_ids: Iterable[str], *, grains: bool = True, pillar: bool = True

@@ -11,13 +11,16 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.config.master import PillarOptions
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import StoreError, WireError
-from saltlite.master.minioncache import COMPILED, MinionCache
+from saltlite.master.minioncache import COMPILED
 from saltlite.transport.codec import pack_bin, unpack_bin
+
+if TYPE_CHECKING:
+    from saltlite.master.stores import Facts
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +81,7 @@ class PillarCache:
     def __init__(
         self,
         options: PillarOptions,
-        minions: MinionCache,
+        minions: Facts,
         wall_s: Callable[[], float],
         key_stamp: Callable[[str], object | None],
     ) -> None:

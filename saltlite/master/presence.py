@@ -11,32 +11,35 @@ import contextlib
 import ipaddress
 import socket
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from saltlite.master.minioncache import GRAINS, MinionCache
+from saltlite.master.minioncache import GRAINS
+
+if TYPE_CHECKING:
+    from saltlite.master.stores import FactReader
 
 _ESTABLISHED: Final = "01"
 _LISTENING: Final = "0A"
 
 
-def find_connected(port: int, minion_ids: Iterable[str], cache: MinionCache) -> set[str]:
-    """Those of ``minion_ids`` that seem to have a connection to ``port`` of this machine.
+class LocalPresence:
+    """Who is connected to ``port`` of this machine."""
 
-    A minion that has never sent its grains is never among them.
-    """
-    return set(addresses_of_connected(port, minion_ids, cache))
+    def __init__(self, port: int, facts: FactReader) -> None:
+        self._port = port
+        self._facts = facts
 
+    def find_connected(self, minion_ids: Iterable[str]) -> dict[str, str]:
+        """Those of ``minion_ids`` that seem to be, each with an address it is connected from.
 
-def addresses_of_connected(
-    port: int, minion_ids: Iterable[str], cache: MinionCache
-) -> dict[str, str]:
-    """As :func:`find_connected`, each with an address it is connected from."""
-    peers = list_peers(port)
-    if not peers:
-        return {}
-    shared = ((one, peers & _addresses_of(one, cache)) for one in minion_ids)
-    # Any would do; this is the same one each time.
-    return {one: min(addresses) for one, addresses in shared if addresses}
+        A minion that has never sent its grains is never among them.
+        """
+        peers = list_peers(self._port)
+        if not peers:
+            return {}
+        shared = ((one, peers & _addresses_of(one, self._facts)) for one in minion_ids)
+        # Any would do; this is the same one each time.
+        return {one: min(addresses) for one, addresses in shared if addresses}
 
 
 def list_peers(port: int) -> set[str]:
@@ -95,8 +98,8 @@ def _read_address(text: str, family: socket.AddressFamily) -> str:
     return str(mapped or address)
 
 
-def _addresses_of(minion_id: str, cache: MinionCache) -> set[str]:
-    grains = cache.read(GRAINS, minion_id) or {}
+def _addresses_of(minion_id: str, facts: FactReader) -> set[str]:
+    grains = facts.read(GRAINS, minion_id) or {}
     found: set[str] = set()
     for name in ("ipv4", "ipv6"):
         listed = grains.get(name)

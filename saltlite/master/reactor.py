@@ -30,7 +30,6 @@ from saltlite.master.acl import AuthenticatedUser, key_path
 from saltlite.master.child import Life
 from saltlite.master.commands.publish import publish_as
 from saltlite.master.context import Shared, make_context
-from saltlite.master.publisher import PublishQueue
 from saltlite.master.refusals import printable
 from saltlite.master.renderprocess import Answer, RendererGone, RenderProcess
 from saltlite.master.run_queue import RunQueue
@@ -137,8 +136,12 @@ class Reactor:
         sockets = self._shared.sockets
         limit = self._shared.config.events.max_event_size
         self._events = EventPusher(sockets.event_pull, context=context, max_bytes=limit)
+        stores = self._shared.stores()
         self._master = make_context(
-            self._shared, events=self._events, publisher=PublishQueue(context, sockets)
+            self._shared,
+            stores=stores,
+            events=self._events,
+            publisher=stores.open_publisher(context),
         )
         poller = zmq.Poller()
         life.register(poller)

@@ -20,6 +20,7 @@ from saltlite.errors import CryptoError
 
 if TYPE_CHECKING:
     from saltlite.crypto.cipher import Crypticle
+    from saltlite.master.keystore import AcceptedKey
 
 _KEY_LIMIT_BYTES: Final = 1024
 
@@ -46,19 +47,19 @@ class Sessions:
         self._cached = cached
         self._sessions: OrderedDict[str, SessionCipher] = OrderedDict()
 
-    def get(self, minion_id: str, *, not_before_s: float = 0.0) -> SessionCipher | None:
+    def get(self, minion_id: str, *, accepted: AcceptedKey | None = None) -> SessionCipher | None:
         """The session of an id if it has one that is not too old.
 
-        One older than ``not_before_s`` (when the minion's key file was written) does not count: it
-        may have been another machine's.
+        With ``accepted``, one that is older than this key's file does not count: it may have been
+        another machine's.
 
         Raises:
             StoreError: the file is there and cannot be read.
         """
         session = self._look_up(minion_id)
-        if session is None or session.stamp[0] / 1e9 < not_before_s:
-            return None
-        return session
+        if session is None or accepted is None or session.stamp[0] / 1e9 >= accepted.mtime_s:
+            return session
+        return None
 
     def _look_up(self, minion_id: str) -> SessionCipher | None:
         known = self._sessions.get(minion_id)
@@ -77,15 +78,15 @@ class Sessions:
             return known
         return self._read(minion_id, path, stamp)
 
-    def get_or_make(self, minion_id: str, *, not_before_s: float = 0.0) -> SessionCipher:
+    def get_or_make(self, minion_id: str, *, accepted: AcceptedKey | None = None) -> SessionCipher:
         """The session of an accepted minion; only ``_auth`` makes one, while it holds the id.
 
-        One older than ``not_before_s`` is replaced, see :meth:`get`.
+        One that may be of another key is replaced, see :meth:`get`.
 
         Raises:
             StoreError: it cannot be written.
         """
-        session = self.get(minion_id, not_before_s=not_before_s)
+        session = self.get(minion_id, accepted=accepted)
         if session is not None:
             return session
         from saltlite.crypto.cipher import new_key_string

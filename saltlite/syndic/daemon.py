@@ -24,7 +24,7 @@ from saltlite.client.identity import process_user
 from saltlite.core.messages import Job
 from saltlite.core.tags import parse_job
 from saltlite.errors import SaltliteError, StoreError, WireError
-from saltlite.master.forwardqueue import ForwardQueue
+from saltlite.master.embedded import open_stores
 from saltlite.minion import session as fsm
 from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import masters_of
@@ -119,8 +119,7 @@ class Syndic:
         if not jobs.job_cache or jobs.ext_job_cache:
             log.warning("The master here keeps no returns: what is on its way up ends with me")
             return BusSource()
-        sync = "never"  # what is in the store is the master's; a row here that is lost is a repeat
-        return StoreSource(ForwardQueue(Path(self._config.master.paths.cachedir), sync=sync))
+        return StoreSource(open_stores(self._config.master).open_forwarded())
 
     async def run(self) -> int:
         """Serve until stopped or sent away; the exit code.

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from saltlite.core.tags import parse_job
-from saltlite.master.forwardqueue import ForwardQueue, Waiting
+from saltlite.master.forwardqueue import Waiting
+from saltlite.master.stores import ForwardedReturns
 from saltlite.syndic.down import FROM_MASTER
 from saltlite.transport.codec import pack_bin
 
@@ -45,7 +46,7 @@ class Source(Protocol):
 class StoreSource:
     """Our lower master's store: what is in there is not lost, whoever dies."""
 
-    def __init__(self, queue: ForwardQueue) -> None:
+    def __init__(self, queue: ForwardedReturns) -> None:
         self._queue = queue
         self.drop = queue.drop
         self.read_return = queue.read_return

@@ -90,7 +90,7 @@ class Master:
         self._opened[0].jobs.close()
 
     def actions(self) -> KeyActions:
-        return KeyActions(self.shared.config)
+        return KeyActions(self.shared.config, self.shared.stores())
 
     def maintenance(self) -> Maintenance:
         made = Maintenance(self.shared)
@@ -183,7 +183,7 @@ def sign_in_under_a_look(rsa: list[PrivateKey]) -> Callable[[Clock], Scene]:
 
         def check(run: Run) -> None:
             assert run.actors[0].result is not None
-            assert MINION in master.shared.sessions().ids(), "its session was ended"
+            assert MINION in master.shared.stores().sessions.ids(), "its session was ended"
             assert master.shared.publication.current().generation == generation
 
         work = {"sign-in": lambda: sign_in(worker, rsa[1]), "look": keeper._drop_orphans}

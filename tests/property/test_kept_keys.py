@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from saltlite import disk
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
-from saltlite.master.keystore import KeyState, KeyStore
+from saltlite.master.keystore import AcceptedKey, KeyState, KeyStore
 from saltlite.master.sessions import SessionCipher, Sessions
 
 PEMS = [PrivateKey.generate(2048).public.pem for _ in range(2)]
@@ -82,7 +82,7 @@ class Place:
         os.utime(path, ns=(self._last, self._last))
 
 
-def key_of(find: Callable[..., SessionCipher | None], **bounds: float) -> str | None:
+def key_of(find: Callable[..., SessionCipher | None], **bounds: AcceptedKey | None) -> str | None:
     session = find("web1", **bounds)
     return None if session is None else session.key
 
@@ -106,7 +106,6 @@ def test_whatever_others_change_is_seen_by_the_next_look(
                 anew and (anew.pem, anew.key.pem, anew.stamp)
             )
             assert key_of(place.sessions.get) == key_of(place.new_sessions().get)
-            mtime_s = 0.0 if anew is None else anew.mtime_s
-            assert key_of(place.sessions.get, not_before_s=mtime_s) == key_of(
-                place.new_sessions().get, not_before_s=mtime_s
+            assert key_of(place.sessions.get, accepted=anew) == key_of(
+                place.new_sessions().get, accepted=anew
             )

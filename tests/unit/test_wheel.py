@@ -12,6 +12,7 @@ from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.loader.master_functions import resolve_wheel as resolve
 from saltlite.loader.master_functions import wheel_docs as docs
+from saltlite.master.embedded import open_stores
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.wheel import config, error, file_roots, key, minions, pillar_roots
 
@@ -63,11 +64,11 @@ def ctx(tmp_path):
     store.prepare()
     for minion, state in (("web1", "ACCEPTED"), ("web2", "UNACCEPTED"), ("db1", "REJECTED")):
         store.put(minion, KeyState[state], PEM)
-    events = Fired()
+    events, stores = Fired(), open_stores(made)
     return SimpleNamespace(
         config=made,
-        keys=KeyDirectory(made, fire=events.fire),
-        key_material=KeyMaterial(made),
+        keys=KeyDirectory(made, stores, fire=events.fire),
+        key_material=KeyMaterial(made, stores),
         connected=lambda: {"web1": "192.0.2.1"},
         events=events,
         jobs=Records(),

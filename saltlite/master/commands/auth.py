@@ -20,7 +20,7 @@ from saltlite.errors import CryptoError, StoreError
 from saltlite.master.context import MasterContext
 from saltlite.master.keydecision import AuthAnswer, Decision, Filing, KeyOnFile, Offer, decide
 from saltlite.master.keystore import AcceptedKey, KeyState
-from saltlite.master.sessions import SessionCipher
+from saltlite.master.stores import MinionSession
 
 ATTEMPTS: Final = 5
 """How often a sign-in is judged anew because somebody changed the key meanwhile."""
@@ -145,7 +145,7 @@ def _bounds_reached(ctx: MasterContext) -> tuple[bool, bool]:
 
 
 def _is_reached(ctx: MasterContext, state: KeyState, most: int) -> bool:
-    return bool(most) and ctx.keys.count(state) >= most
+    return bool(most) and len(ctx.keys.ids(state)) >= most
 
 
 def _file_key(ctx: MasterContext, request: AuthRequest, decision: Decision, offer: Offer) -> None:
@@ -171,7 +171,7 @@ def _reply_without_keys(ctx: MasterContext, request: AuthRequest, decision: Deci
     return ctx.handshake.refuse(request)
 
 
-def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> SessionCipher | None:
+def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> MinionSession | None:
     """The session of the offered key; ``None`` if that is not the accepted one any more.
 
     One that is there is taken without a lock: whoever ends it afterwards has us sign in again.
@@ -179,14 +179,14 @@ def _session_of_offered(ctx: MasterContext, request: AuthRequest) -> SessionCiph
     accepted = _find_accepted(ctx, request)
     if accepted is None:
         return None
-    session = ctx.sessions.get(request.id, not_before_s=accepted.mtime_s)
+    session = ctx.sessions.get(request.id, accepted=accepted)
     if session is not None:
         return session
     with ctx.keys.hold(request.id):
         accepted = _find_accepted(ctx, request)
         if accepted is None:
             return None
-        session = ctx.sessions.get_or_make(request.id, not_before_s=accepted.mtime_s)
+        session = ctx.sessions.get_or_make(request.id, accepted=accepted)
         if _find_accepted(ctx, request) is None:  # somebody moved the file who holds no locks
             ctx.sessions.delete(request.id)
             return None
@@ -202,7 +202,7 @@ def _find_accepted(ctx: MasterContext, request: AuthRequest) -> AcceptedKey | No
 
 
 def _let_in(
-    ctx: MasterContext, request: AuthRequest, key: PublicKey, session: SessionCipher
+    ctx: MasterContext, request: AuthRequest, key: PublicKey, session: MinionSession
 ) -> bytes:
     return ctx.handshake.accept(
         request,

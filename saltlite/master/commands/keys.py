@@ -14,5 +14,6 @@ def revoke(ctx: MasterContext, request: OpenedRequest) -> Plain:
         ctx.refusals.refuse("revoke_auth", request.id)
         return request.load
     preserve = request.load.get("preserve_minion_cache") is True
-    KeyActions(ctx.config, fire=ctx.events.fire).delete(request.id, preserve_cache=preserve)
+    actions = KeyActions(ctx.config, ctx.stores, fire=ctx.events.fire)
+    actions.delete(request.id, preserve_cache=preserve)
     return True

@@ -12,6 +12,7 @@ import pytest
 from saltlite.config.master import MasterConfig, PathOptions
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import CryptoError
+from saltlite.master.embedded import open_stores
 from saltlite.master.keyactions import KeyActions
 from saltlite.master.keystore import KeyState
 from saltlite.master.minioncache import GRAINS, MinionCache
@@ -24,7 +25,9 @@ PEM = PrivateKey.generate(2048).public.pem
 def actions(tmp_path: Path) -> tuple[KeyActions, list[tuple[str, Mapping[str, Any]]]]:
     paths = PathOptions(pki_dir=str(tmp_path / "pki"), cachedir=str(tmp_path / "cache"))
     fired: list[tuple[str, Mapping[str, Any]]] = []
-    made = KeyActions(MasterConfig(paths=paths), fire=lambda tag, data: fired.append((tag, data)))
+    config = MasterConfig(paths=paths)
+    stores = open_stores(config)
+    made = KeyActions(config, stores, fire=lambda tag, data: fired.append((tag, data)))
     made.store.prepare()
     return made, fired
 

@@ -52,7 +52,7 @@ def maintenance(shared: Shared) -> Maintenance:
 
 def sign_in(shared: Shared, minion_id: str) -> None:
     KeyStore(shared.pki_dir).put(minion_id, KeyState.ACCEPTED, "PEM")
-    shared.sessions().get_or_make(minion_id)
+    shared.stores().sessions.get_or_make(minion_id)
 
 
 def generation(shared: Shared) -> int:
@@ -78,7 +78,7 @@ def test_a_minion_that_signs_in_during_the_look_keeps_its_session(
     do_first(monkeypatch, Sessions, "ids", lambda: sign_in(shared, "new"))
     before = generation(shared)
     maintenance._drop_orphans()
-    assert sorted(shared.sessions().ids()) == ["new", "old"]
+    assert sorted(shared.stores().sessions.ids()) == ["new", "old"]
     assert generation(shared) == before
 
 
@@ -94,7 +94,7 @@ def test_a_key_that_comes_back_during_the_look_keeps_its_session(
 
     do_first(monkeypatch, KeyStore, "hold", take_back)
     maintenance._drop_orphans()
-    assert shared.sessions().get("web1") is not None
+    assert shared.stores().sessions.get("web1") is not None
 
 
 def test_a_session_that_somebody_else_ends_is_not_a_second_reason_to_rotate(
@@ -103,7 +103,7 @@ def test_a_session_that_somebody_else_ends_is_not_a_second_reason_to_rotate(
     """``salt-key -d`` has asked for another publication key already."""
     sign_in(shared, "web1")
     KeyStore(shared.pki_dir).delete("web1", KeyState.ACCEPTED)
-    do_first(monkeypatch, KeyStore, "hold", lambda: shared.sessions().delete("web1"))
+    do_first(monkeypatch, KeyStore, "hold", lambda: shared.stores().sessions.delete("web1"))
     before = generation(shared)
     maintenance._drop_orphans()
     assert generation(shared) == before
@@ -119,7 +119,7 @@ def test_a_key_that_went_by_hand_ends_its_session_and_rotates_once(
     before = generation(shared)
     maintenance._drop_orphans()
     maintenance._drop_orphans()
-    assert shared.sessions().ids() == ["stays"]
+    assert shared.stores().sessions.ids() == ["stays"]
     assert generation(shared) == before + 1
 
 

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 from saltlite.master.minioncache import GRAINS, MinionCache
-from saltlite.master.presence import find_connected, list_peers
+from saltlite.master.presence import LocalPresence, list_peers
 
 
 def test_presence_is_who_has_a_connected_address(tmp_path: Path) -> None:
@@ -16,7 +16,8 @@ def test_presence_is_who_has_a_connected_address(tmp_path: Path) -> None:
     ids = ["here", "away", "unknown"]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert find_connected(port, ids, cache) == set()
+        presence = LocalPresence(port, cache)
+        assert presence.find_connected(ids) == {}
         with socket.create_connection(("127.0.0.1", port)):
             assert list_peers(port) == {"127.0.0.1", "::1"}
-            assert find_connected(port, ids, cache) == {"here"}
+            assert presence.find_connected(ids) == {"here": "127.0.0.1"}

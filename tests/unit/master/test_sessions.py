@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from saltlite.master.keystore import AcceptedKey
 from saltlite.master.sessions import Sessions
 
 
@@ -17,7 +18,9 @@ def test_sessions_are_kept_replaced_and_ended(tmp_path: Path) -> None:
     assert sessions.get("web1") is made
     assert others.get_or_make("web1").key == made.key
     assert made.key not in repr(made)
-    assert sessions.get_or_make("web1", not_before_s=2**40).key != made.key
+    later = AcceptedKey("a key", (2**40 * 10**9, 1, 1), tmp_path / "web1")
+    assert sessions.get("web1", accepted=later) is None
+    assert sessions.get_or_make("web1", accepted=later).key != made.key
     others.delete("web1")
     assert sessions.get("web1") is None
     sessions.get_or_make("web2")

@@ -278,7 +278,7 @@ def test_one_that_salt_has_marked_is_one_until_its_key_goes(
     assert web1.ask("_syndic_return", load=[part(jid)]) is None
     assert publish(world, tgt="*")
     assert world.jobs.published
-    KeyActions(world.ctx.config).delete("web1")
+    KeyActions(world.ctx.config, world.ctx.stores).delete("web1")
     assert not marker.exists()
 
 
