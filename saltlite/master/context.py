@@ -37,7 +37,7 @@ from saltlite.master.run_queue import RunQueue
 from saltlite.master.run_requests import RunRequest
 from saltlite.master.shared import Counter, GroupFlush, Proofs, SharedArea, SharedPairs
 from saltlite.master.stores import (
-    Facts,
+    FactStore,
     Jids,
     JobSink,
     JobStore,
@@ -163,7 +163,7 @@ class MasterContext:
     keys: Keys
     sessions: SessionKeys
     jobs: JobStore
-    minions: Facts
+    minions: FactStore
     files: FileServer
     access: Access
     autosign: AutoSign

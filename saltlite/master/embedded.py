@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from saltlite.master.replay import LockFactory, ReplayTable
     from saltlite.master.stores import (
         Chores,
-        Facts,
+        FactStore,
         ForwardedReturns,
         Jids,
         JobSink,
@@ -80,7 +80,7 @@ class EmbeddedStores:
         return Sessions(self._cachedir / SESSIONS_DIR, lifetime_s=lifetime_s)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> FactStore:
         """A file for each minion and bank."""
         from saltlite.master.minioncache import MinionCache
 
@@ -133,7 +133,7 @@ class EmbeddedStores:
 
     def open_publisher(self, context: zmq.Context[zmq.Socket[bytes]]) -> JobSink:
         """The Publisher's socket."""
-        from saltlite.master.publisher import PublishQueue
+        from saltlite.master.publishqueue import PublishQueue
         from saltlite.transport.addresses import MasterSockets
 
         return PublishQueue(context, MasterSockets(Path(self._config.paths.sock_dir)))

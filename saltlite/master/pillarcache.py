@@ -20,7 +20,7 @@ from saltlite.master.minioncache import COMPILED
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 if TYPE_CHECKING:
-    from saltlite.master.stores import Facts
+    from saltlite.master.stores import FactStore
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class PillarCache:
     def __init__(
         self,
         options: PillarOptions,
-        minions: Facts,
+        minions: FactStore,
         wall_s: Callable[[], float],
         key_stamp: Callable[[str], object | None],
     ) -> None:

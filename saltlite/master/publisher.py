@@ -17,27 +17,22 @@ import zmq
 
 from saltlite.channel.publication import seal_publication
 from saltlite.core.messages import as_bytes, as_map
-from saltlite.core.plain import PlainMap
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import BEAT_S, EXIT_CANNOT_START, Life
 from saltlite.master.connections import Connections, available_descriptors
 from saltlite.master.context import Shared
+from saltlite.master.publishqueue import WAITING_LIMIT
 from saltlite.master.repeats import SETTLE_S, Repeats
 from saltlite.transport.addresses import MasterSockets, ipc
-from saltlite.transport.codec import pack_bin, unpack_bin
+from saltlite.transport.codec import unpack_bin
 from saltlite.transport.publish_port import PublishPort
 from saltlite.transport.tcp import TcpOptions
 
 log = logging.getLogger(__name__)
 
-WAITING_LIMIT: Final = 1000
-"""Jobs that wait for the Publisher; a worker then waits, and gives up after HAND_OVER_S."""
-
-HAND_OVER_S: Final = 5.0
 REJOIN_S: Final = 0.5
 
-LINGER_MS: Final = 1000
 LINGER_S: Final = 1.0
 
 
@@ -204,48 +199,6 @@ class Publisher:
             self._shared.renew_publication_key()
         except StoreError as error:
             log.error("The publication key is not changed as asked: %s", error)
-
-
-class PublishQueue:
-    """A worker's way to the Publisher. ``context`` is the worker's own."""
-
-    def __init__(
-        self,
-        context: zmq.Context[zmq.Socket[bytes]],
-        sockets: MasterSockets,
-        *,
-        timeout_s: float = HAND_OVER_S,
-    ) -> None:
-        self._socket = context.socket(zmq.PUSH)
-        self._socket.setsockopt(zmq.SNDHWM, WAITING_LIMIT)
-        self._socket.setsockopt(zmq.SNDTIMEO, round(timeout_s * 1000))
-        self._socket.setsockopt(zmq.LINGER, LINGER_MS)
-        # Nothing is put in line for a Publisher that is not there: the caller is to be told.
-        self._socket.setsockopt(zmq.IMMEDIATE, 1)
-        self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
-        self._socket.connect(ipc(sockets.publish_pull))
-
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
-        """Hand over a job.
-
-        Raises:
-            StoreError: the Publisher was away for longer than five seconds.
-        """
-        self._send_order({"job": job, "topics": topics})
-
-    def publish_frame(self, frame: bytes, job: PlainMap, topics: list[bytes]) -> None:
-        """Hand over a job that is sealed already: ``frame`` goes out as it is.
-
-        Raises:
-            StoreError: as :meth:`publish`.
-        """
-        self._send_order({"job": job, "topics": topics, "frame": frame})
-
-    def _send_order(self, order: PlainMap) -> None:
-        try:
-            self._socket.send(pack_bin(order))
-        except zmq.Again as error:
-            raise StoreError("the publisher does not take jobs") from error
 
 
 def _bind_pull(

@@ -343,7 +343,7 @@ def reply_frame(shared: Shared, request: RunRequest, outcome: RunOutcome) -> byt
     """The reply to who waits; ``None`` for a minion that has no session any more."""
     if not request.minion:
         return pack(wheel_reply(request, outcome))
-    session = shared.sessions().get(request.minion)
+    session = shared.stores().sessions.get(request.minion)
     if session is None:
         return None
     try:

@@ -293,7 +293,7 @@ class FactReader(Protocol):
         """The minions of which this bank knows something."""
 
 
-class Facts(FactReader, Protocol):
+class FactStore(FactReader, Protocol):
     """As before, and changed; one minion's changes never lose one another."""
 
     def hold_lock(self, minion_id: str) -> AbstractContextManager[None]:
@@ -372,7 +372,7 @@ class CommandStores(Protocol):
         """Their sessions."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> FactStore:
         """What is known of them."""
 
     @property

@@ -12,7 +12,7 @@ import zmq
 
 import zmtp
 from cluster import Cluster, eventually, running
-from saltlite.master.publisher import PublishQueue
+from saltlite.master.publishqueue import PublishQueue
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.publish_port import PEER_LIMIT_BYTES
 

@@ -17,7 +17,7 @@ from faultlab import Lab, all_gone
 
 from cluster import Cluster, Daemon, eventually, running
 from saltlite.errors import MasterRefused
-from saltlite.master.publisher import PublishQueue
+from saltlite.master.publishqueue import PublishQueue
 from saltlite.transport.addresses import MasterSockets
 
 pytestmark = pytest.mark.alone

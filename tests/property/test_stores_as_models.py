@@ -153,10 +153,10 @@ class ComparedKeys(Compared):
     def put(self, who: int, minion: str, state: KeyState, pem: str) -> None:
         self.change(who, "put", minion, state, pem)
 
-    @rule(who=WHO, minion=IDS, source=STATES, target=STATES)
-    def move(self, who: int, minion: str, source: KeyState, target: KeyState) -> None:
-        if source is not target:
-            self.change(who, "move", minion, source, target)
+    @rule(who=WHO, minion=IDS, source=STATES, to=STATES)
+    def move(self, who: int, minion: str, source: KeyState, to: KeyState) -> None:
+        if source is not to:
+            self.change(who, "move", minion, source, to)
 
     @rule(who=WHO, minion=IDS, state=STATES)
     def delete(self, who: int, minion: str, state: KeyState) -> None:
