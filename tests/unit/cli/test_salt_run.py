@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from saltlite.cli import runs, salt_run
-from saltlite.cli.stores import open_jobs
+from saltlite.cli.stores import open_jobs, open_stores
 
 JID = "20260102030405000001"
 
@@ -81,7 +81,7 @@ def test_a_check_of_nobody_is_no_check(run):
 
 
 def test_jobs_on_record(run, master):
-    store = open_jobs(master.config, read_only=False)
+    store = open_stores(master.config).open_jobs()
     load = {"fun": "test.echo", "arg": ["x"], "tgt": "*", "tgt_type": "glob", "user": "root"}
     store.new_job(JID, load, ["web1"])
     store.add_return(JID, "web1", {"return": "hello", "retcode": 0, "success": True})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.cli.salt_api import _open_store
-from saltlite.cli.stores import open_jobs
+from saltlite.cli.stores import open_stores
 from saltlite.config.load import load_master
 
 JID = "20261123040000000001"
@@ -16,7 +16,7 @@ JID = "20261123040000000001"
 def test_each_thread_reads_the_store(tmp_path: Path) -> None:
     (tmp_path / "master").write_text(f"cachedir: {tmp_path}/cache\n")
     config = load_master(str(tmp_path), {})
-    jobs = open_jobs(config, read_only=False)
+    jobs = open_stores(config).open_jobs()
     jobs.new_job(JID, {"fun": "test.ping"}, ["m1"])
     jobs.add_return(JID, "m1", {"return": True})
     jobs.close()
