@@ -31,7 +31,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.master.jobcache import Flush
-from saltlite.master.publisher import PublishQueue
+from saltlite.master.publishqueue import PublishQueue
 from saltlite.transport.addresses import MasterSockets
 
 log = logging.getLogger(__name__)
