@@ -31,6 +31,10 @@ _M_ARENA_MAX: Final = -8
 LARGE_BYTES: Final = 128 * 1024
 """From here on memory is the system's own, and goes back to it when it is freed."""
 
+REST_AFTER_S: Final = 2.0
+REST_EVERY_S: Final = 60.0
+"""A daemon's process calls :func:`rest` after so long without work, and no more often than this."""
+
 PUBLIC_FILE = 0o644
 TITLE_LIMIT = 200
 
@@ -142,6 +146,12 @@ def release_memory() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         _libc().malloc_trim(0)
+
+
+def rest() -> None:
+    """Give back the memory that a process can have again when it has work."""
+    release_files()
+    release_memory()
 
 
 def release_files() -> None:

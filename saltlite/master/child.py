@@ -53,6 +53,8 @@ class Life:
         self._reload = reload
         self._requests = 0
         self._hang_up = False
+        self._worked_s = time.monotonic()
+        self._rested_s = float("-inf")
         self.restarts = restarts
         """How often this child was started before."""
         self.stopping = False
@@ -94,12 +96,30 @@ class Life:
         """
         # Before the wait: the request in hand has ended, and its limit with it.
         self.beat()
-        found = poller.poll(round(max(0.0, min(timeout_s, BEAT_S)) * 1000))
+        found = poller.poll(round(max(0.0, min(timeout_s, self._patience_s())) * 1000))
+        if not found:
+            self._rest_if_due()
         mine = (self._wake_fd, self._parent_fd)
         theirs = [(socket, events) for socket, events in found if socket not in mine]
+        if theirs:
+            self._worked_s = time.monotonic()
         if len(theirs) != len(found):
             self._answer_signals()
         return theirs
+
+    def _patience_s(self) -> float:
+        """How long to wait at once."""
+        is_rested = self._rested_s >= self._worked_s
+        return BEAT_S if is_rested else min(BEAT_S, process.REST_AFTER_S)
+
+    def _rest_if_due(self) -> None:
+        """Give back memory that was used for the start or for work, after a while without any."""
+        now_s = time.monotonic()
+        if self._rested_s >= self._worked_s or now_s < self._worked_s + process.REST_AFTER_S:
+            return
+        if now_s >= self._rested_s + process.REST_EVERY_S:
+            self._rested_s = now_s
+            process.rest()
 
     def do_not_poll(self) -> None:
         """For a child whose code is not ours and waits in its own way.

@@ -382,7 +382,7 @@ class Master:
         )
         process.notify("READY=1")
         # This process waits from here on, and needs none of what started it.
-        process.release_files()
+        process.rest()
 
     def _remove_sockets(self, shared: Shared) -> None:
         sockets = shared.sockets

@@ -37,6 +37,7 @@ from saltlite.process import (
     notify,
     prepare_to_fork,
     remove_pid_file,
+    rest,
     set_title,
     signal_name,
     write_pid_file,
@@ -328,6 +329,8 @@ class Parent:
             message = None
         if isinstance(message, dict) and message.get("ready"):
             notify("READY=1")
+            # From here on this process waits, and forks at times.
+            rest()
         elif isinstance(message, dict) and len(fds) == 1:
             self._spawn_child(loop, message, fds[0])
             return

@@ -74,7 +74,6 @@ interval, if it is shorter.
 UNOPENED_LIMIT: Final = 100
 DROPPED_LOG_S: Final = 60.0
 PING_TIMEOUT_S: Final = 5.0
-IDLE_S: Final = 3.0
 UNSET_PUBLISH_PORT: Final = 4506
 """A ``publish_port`` of this in the minion's file counts as none. Source: docs/wire.md#sockets."""
 
@@ -83,6 +82,9 @@ WATCHED: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
 
 # A REQ socket has one request at a time: what jobs ask must not hold up their returns.
 MAIN, ASIDE = "main", "aside"
+
+IDLE_S: Final[Mapping[str, float]] = {MAIN: 60.0, ASIDE: 3.0}
+"""A connection without a request for so long is closed: it costs its master 28 KiB."""
 
 KEEP_IT: Final = ""
 """A master's answer to a return that it cannot record now.
@@ -163,7 +165,7 @@ class Link:
         self._lost_after_s = min(LOST_S, alive_s) if failover and alive_s > 0 else LOST_S
         self._lost_timer: asyncio.TimerHandle | None = None
         self._reauth_timer: asyncio.TimerHandle | None = None
-        self._idle_timer: asyncio.TimerHandle | None = None
+        self._idle_timers: dict[str, asyncio.TimerHandle] = {}
         self._address = ""
         self._attempts = 0
         self._tcp = tcp_options(config.network)
@@ -237,7 +239,8 @@ class Link:
             self._over.set_exception(task.exception() or RuntimeError("a task failed"))
 
     async def _close_sockets(self) -> None:
-        for timer in (self._timer, self._lost_timer, self._reauth_timer, self._idle_timer):
+        once = (self._timer, self._lost_timer, self._reauth_timer)
+        for timer in (*once, *self._idle_timers.values()):
             if timer is not None:
                 timer.cancel()
         tasks = list(self._tasks)
@@ -322,10 +325,8 @@ class Link:
             left -= 1
             with _pass_over_timeout(left):
                 # Each has its nonce: a late reply to the one before does not count.
-                reply = await self._requester_of(MAIN).request(
-                    handshake.request(), timeout_s=auth.auth_timeout
-                )
-                return handshake.accept(reply)
+                frame = handshake.request()
+                return handshake.accept(await self._exchange_frames(frame, MAIN, auth.auth_timeout))
 
     def _let_in(self, let_in: Let_in) -> fsm.Accepted:
         """Pin the master at first contact and take its keys into use."""
@@ -619,16 +620,16 @@ class Link:
         return answer
 
     async def _exchange_frames(self, frame: bytes, lane: str, timeout_s: float) -> bytes:
-        """One frame out and one in; the lane of jobs is closed after a while without any."""
+        """One frame out and one in; the connection is closed after a while without any."""
         reply = await self._requester_of(lane).request(frame, timeout_s=timeout_s)
-        if lane != MAIN:
-            if self._idle_timer is not None:
-                self._idle_timer.cancel()
-            self._idle_timer = self._loop.call_later(IDLE_S, self._close_idle, lane)
+        if lane in self._idle_timers:
+            self._idle_timers[lane].cancel()
+        self._idle_timers[lane] = self._loop.call_later(IDLE_S[lane], self._close_idle, lane)
         return reply
 
     def _close_idle(self, lane: str) -> None:
         """A master has a connection less for every minion that wants nothing."""
+        self._idle_timers.pop(lane, None)
         requester = self._requesters.get(lane)
         if requester is not None and not requester.busy:
             self._requesters.pop(lane).close()

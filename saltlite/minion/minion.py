@@ -54,7 +54,7 @@ from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import startup_job
 from saltlite.minion.taken_job import UNRETURNED, TakenJob
-from saltlite.process import release_files, release_memory, set_title
+from saltlite.process import REST_AFTER_S, REST_EVERY_S, rest, set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
 
@@ -209,6 +209,8 @@ class Minion:
         self._started: set[str] = set()
         # By master: jobs from before grains and pillar were there. No entry once those are through.
         self._held: dict[str, list[Job]] = {}
+        self._rest_timer: asyncio.TimerHandle | None = None
+        self._rested_s = float("-inf")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = asyncio.Event()
         self._is_ready = False
@@ -428,13 +430,23 @@ class Minion:
             self._consider_job(link, job)
         await self._fire_start(link)
         # What the start and the sign-in have loaded is not needed while we wait for jobs.
-        release_files()
-        release_memory()
+        self._rest_later()
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
             self._take_job(TakenJob.of(asked), link.name)
         if self._config.mine.mine_enabled:
             await self._update_mine(link)
+
+    def _rest_later(self) -> None:
+        """Give back memory that was used for work, after a while without any."""
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
+        wait_s = max(REST_AFTER_S, self._rested_s + REST_EVERY_S - time.monotonic())
+        self._rest_timer = asyncio.get_running_loop().call_later(wait_s, self._rest_now)
+
+    def _rest_now(self) -> None:
+        self._rested_s = time.monotonic()
+        rest()
 
     async def _update_mine(self, link: Link) -> None:
         """Tell the mine functions' values, now and every ``mine_interval``; 0 is never again."""
@@ -542,6 +554,7 @@ class Minion:
             log.warning("job %s is dropped: too many came before the start was over", job.jid)
 
     def _consider_job(self, link: Link, job: Job) -> None:
+        self._rest_later()
         """Take the job if it is meant for us and new."""
         if self._stopping.is_set() or not self._is_meant(link, job):
             return

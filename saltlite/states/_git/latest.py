@@ -51,12 +51,26 @@ class WorkTreeStatus:
     ahead: bool = False
     """The wanted revision can be reached by a fast-forward, as far as that is known."""
     branches: tuple[str, ...] = ()
+    """Local branches, where another one than the present one is to follow."""
     stale: bool = False
     """References of a bare repository differ from the other side's."""
     tags: tuple[str, ...] = ()
     """Tags of the other side that are not here."""
     stray: tuple[str, ...] = ()
     """Tags that are here and not on the other side."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Where HEAD of a work tree is, and its branch; what the branch to follow tracks.
+
+    ``theirs`` is the commit of the other side's branch as last fetched.
+    """
+
+    head: str | None
+    branch: str
+    upstream: str
+    theirs: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +135,17 @@ class Latest(Resource[WorkTreeStatus]):
 
     def _read_tree(self, ctx: MinionContext, refs: Mapping[str, str]) -> WorkTreeStatus:
         call, given, sha = ctx.functions.call, self.access.local(), self._wanted_sha(refs)
-        head = parse_revision(ctx, self.target, "HEAD", given)
-        branch = parse_revision(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
-        branch = "" if branch == "HEAD" else branch
-        local = self.branch or branch
-        base = parse_revision(ctx, self.target, f"refs/heads/{local}", given) or head
-        known = parse_revision(ctx, self.target, f"{sha}^{{commit}}", given) is not None
-        upstream = (
-            parse_revision(ctx, self.target, f"{local}@{{upstream}}", given, "--abbrev-ref") or ""
-        )
         followed = self._upstream_of(refs)
-        theirs = parse_revision(ctx, self.target, f"refs/remotes/{followed}", given)
+        heads = self._read_heads(ctx, followed)
+        head, branch, upstream, theirs = heads.head, heads.branch, heads.upstream, heads.theirs
+        local = self.branch or branch
+        base = head
+        if local != branch:
+            base = parse_revision(ctx, self.target, f"refs/heads/{local}", given) or head
+        # What is checked out is there: nothing has to be asked where it is the wanted one.
+        known = sha in (head, base) or (
+            parse_revision(ctx, self.target, f"{sha}^{{commit}}", given) is not None
+        )
         fetched = theirs is not None
         if not fetched and (not followed or upstream.endswith(f"/{self.rev}")):
             theirs = parse_revision(ctx, self.target, f"refs/remotes/{upstream}", given)
@@ -150,10 +164,48 @@ class Latest(Resource[WorkTreeStatus]):
             dirty=any(files for kind, files in status.items() if kind not in _UNCHANGED),
             known=known,
             ahead=self._is_behind(ctx, base, sha if known else theirs),
-            branches=tuple(call("git.list_branches", self.target, **given)),
+            branches=self._read_branches(ctx, branch),
             tags=tuple(sorted(self._find_tags(refs) - tags)),
             stray=tuple(sorted(tags - _tags_of(refs))) if self.sync_tags else (),
         )
+
+    def _read_heads(self, ctx: MinionContext, followed: str) -> _Heads:
+        """Look where HEAD is, and what the branch that is to follow tracks.
+
+        One command where all of it is there, as in a clone that is up to date.
+        """
+        call, given = ctx.functions.call, self.access.local()
+        theirs = [f"refs/remotes/{followed}"] if followed else []
+        # What follows --abbrev-ref is told by its name; at what is not there git stops.
+        words = ["--revs-only", "HEAD", *theirs, "--abbrev-ref", "HEAD"]
+        tracked = f"{self.branch or ''}@{{upstream}}"
+        try:
+            told = str(call("git.rev_parse", self.target, tracked, opts=words, **given))
+        except FunctionError:
+            told = ""
+        lines = told.splitlines()
+        if len(lines) == 3 + len(theirs):
+            branch = "" if lines[-2] == "HEAD" else lines[-2]
+            return _Heads(lines[0], branch, lines[-1], lines[1] if theirs else None)
+        return self._read_each_head(ctx, followed)
+
+    def _read_each_head(self, ctx: MinionContext, followed: str) -> _Heads:
+        """As :meth:`_read_heads`, where some of it is not there."""
+        given = self.access.local()
+        head = parse_revision(ctx, self.target, "HEAD", given)
+        branch = parse_revision(ctx, self.target, "HEAD", given, "--abbrev-ref") or ""
+        branch = "" if branch == "HEAD" else branch
+        tracked = f"{self.branch or branch}@{{upstream}}"
+        upstream = parse_revision(ctx, self.target, tracked, given, "--abbrev-ref") or ""
+        theirs = parse_revision(ctx, self.target, f"refs/remotes/{followed}", given)
+        return _Heads(head, branch, upstream, theirs)
+
+    def _read_branches(self, ctx: MinionContext, branch: str) -> tuple[str, ...]:
+        """The branches that are there; nobody asks for them unless another one is to follow."""
+        if self.branch in (None, "", branch):
+            return ()
+        given = self.access.local()
+        return tuple(ctx.functions.call("git.list_branches", self.target, **given))
 
     def _find_tags(self, refs: Mapping[str, str]) -> set[str]:
         """The tags that a fetch takes: without ``fetch_tags`` the wanted revision, if it is one."""
@@ -162,6 +214,8 @@ class Latest(Resource[WorkTreeStatus]):
     def _is_behind(self, ctx: MinionContext, base: str | None, sha: str | None) -> bool:
         if not base or not sha:
             return False
+        if base == sha:
+            return True
         given, call = self.access.local(), ctx.functions.call
         refs = [base, sha]
         return bool(call("git.merge_base", self.target, refs=refs, is_ancestor=True, **given))

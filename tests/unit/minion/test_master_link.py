@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import zmq
 import zmq.asyncio
@@ -23,8 +24,9 @@ from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import RequestTimeout
 from saltlite.fileserver import bundle
+from saltlite.minion import master_link
 from saltlite.minion import session as fsm
-from saltlite.minion.master_link import Identity, Link
+from saltlite.minion.master_link import ASIDE, MAIN, Identity, Link
 from saltlite.minion.masters import MasterAddress
 from saltlite.minion.outbox import Outbox, Parcel, Spool
 from saltlite.minion.pki import MinionKeys
@@ -267,6 +269,27 @@ def test_a_deaf_master_is_a_timeout_and_the_next_request_works(tmp_path: Path) -
             await two.link.request({"cmd": "x"}, timeout_s=0.1)
         two.master.mood = "accept"
         assert await two.link.request({"cmd": "x"}) is None
+
+    play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("lane", [MAIN, ASIDE])
+def test_a_connection_without_requests_is_closed_and_made_again_when_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lane: str
+) -> None:
+    monkeypatch.setattr(master_link, "IDLE_S", {MAIN: 0.05, ASIDE: 0.05})
+
+    def is_closed(port: int) -> bool:
+        own = psutil.Process().net_connections("tcp")
+        return not any(one.raddr and one.raddr.port == port for one in own)
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.replies["x"] = lambda _load: 1
+        for _ in range(3):
+            await two.until(lambda: is_closed(two.master.port))
+            assert await two.link.request({"cmd": "x"}, lane=lane) == 1
+        assert two.master.auths == 1, "the session outlives its connection"
 
     play(tmp_path, scenario)
 
