@@ -154,6 +154,19 @@ class ReactorAccess(Protocol):
         """The running reactor's answer to a management event; raises SaltliteError for none."""
 
 
+class ClusterAccess(Protocol):
+    """The cluster that this master belongs to; each call raises SaltliteError."""
+
+    def join(self, *, owner_dsn: str, role: str, make_key: bool) -> dict[str, Any]:
+        """Make what is missing, and check that this master may be a node."""
+
+    def status(self) -> dict[str, Any]:
+        """The nodes."""
+
+    def leave(self, node: str) -> bool:
+        """Forget a node; ``False`` if there was none of that name."""
+
+
 def no_runs(
     kind: str, fun: str, _arg: Sequence[object], _kwarg: Mapping[str, object], /
 ) -> dict[str, Any]:
@@ -191,6 +204,8 @@ class RunnerContext:
     """What users' runners find in ``__salt__``; set by whoever runs them."""
     reactor: Callable[[], ReactorAccess] | None = None
     """What the functions of ``reactor`` ask; loaded when one of them is called."""
+    cluster: Callable[[], ClusterAccess] | None = None
+    """What the functions of ``cluster`` ask; loaded when one of them is called."""
     run: Callable[[str, str, Sequence[Any], Mapping[str, Any]], dict[str, Any]] = no_runs
     """Run another ``runner`` or ``wheel`` function as a job of its own: kind, name, arguments."""
     forget_token: Callable[[str], bool] = lambda _token: False

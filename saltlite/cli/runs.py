@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from saltlite.engine_context import EngineContext
     from saltlite.master.run_requests import RunOutcome, RunRequest
     from saltlite.reactor.render import ReactionRenderer
-    from saltlite.runner_context import Listener, ReactorAccess, RunnerContext
+    from saltlite.runner_context import ClusterAccess, Listener, ReactorAccess, RunnerContext
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,7 @@ def runner_context(
             user=user or sender(),
         )
         context.reactor = lambda: _reactor_access(context)
+        context.cluster = lambda: _cluster_access(config)
         context.functions = RunnerFunctions(context)
         context.run = partial(run_another, context)
         yield context
@@ -104,6 +105,12 @@ def _reactor_access(ctx: RunnerContext) -> ReactorAccess:
     from saltlite.cli.reactions import ReactorClient
 
     return ReactorClient(ctx)
+
+
+def _cluster_access(config: MasterConfig) -> ClusterAccess:
+    from saltlite.cluster.administration import ClusterAdministration
+
+    return ClusterAdministration(config)
 
 
 def reaction_renderer(config: MasterConfig) -> ReactionRenderer:

@@ -215,6 +215,8 @@ class ClusterBridge:
         for publication in parts.feed.read():
             self._busy_until_s = time.monotonic() + BUSY_S
             parts.publisher.publish_frame(publication.frame, publication.job, publication.topics)
+            # Before anything else can fail: a minion is never sent the same serial again.
+            parts.feed.place = publication.serial
             parts.ring.note_serial(publication.serial)
             if parts.keeps_copies:
                 self._copy_job(publication.jid)

@@ -16,6 +16,7 @@ from saltlite.cluster.engine import ClusterEngine
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.lazyregex import regex
 from saltlite.master.jobcache import unpack_map
+from saltlite.master.shared import SharedArea
 from saltlite.transport.bus import TAG_END, TAG_LIMIT_BYTES
 
 READ_MOST: Final = 1000
@@ -47,6 +48,34 @@ SELECT seq, frame FROM events WHERE node = %s AND seq > %s ORDER BY seq LIMIT %s
 """
 
 
+class Places:
+    """What has been read of each node's returns, in memory that outlives the bridge's process."""
+
+    _NODES: Final = 1 << 15
+    """More than a node's number, which is a ``smallint``; 0 is nobody's."""
+
+    def __init__(self) -> None:
+        self._area = SharedArea("saltlite-places", self._NODES * 8)
+
+    def is_first_look(self) -> bool:
+        """Whether nothing was read since the master's start; not asked twice."""
+        is_first = not self._area.words[0]
+        self._area.words[0] = 1
+        return is_first
+
+    def get(self, number: int) -> int:
+        """The place in a node's returns; 0 for one that is new."""
+        return self._area.words[number]
+
+    def set(self, number: int, place: int) -> None:
+        """What is up to ``place`` has been read."""
+        self._area.words[number] = place
+
+    def close(self) -> None:
+        """Unmap; others keep theirs."""
+        self._area.close()
+
+
 @dataclass(frozen=True, slots=True)
 class NewReturn:
     """What a minion returned to another node, of a job of this one."""
@@ -59,13 +88,13 @@ class NewReturn:
 class ReturnFeed:
     """Returns that came to other nodes and that somebody here may wait for."""
 
-    def __init__(self, engine: ClusterEngine, number: int) -> None:
+    def __init__(self, engine: ClusterEngine, number: int, places: Places) -> None:
         self._engine = engine
         self._number = number
-        self._places: dict[int, int] = {}
+        self._places = places
 
     def read(self) -> Iterator[NewReturn]:
-        """Those that have come since the last call; of a node's first look, none.
+        """Those that have come since the last call; at the master's first look, none.
 
         Raises:
             ServerAway: the rest comes with the next call.
@@ -75,21 +104,23 @@ class ReturnFeed:
             " FROM nodes WHERE number <> %s",
             [self._number],
         )
+        if self._places.is_first_look():
+            for number, head in heads:
+                self._places.set(number, head)
+            return
         for number, head in heads:
-            if number not in self._places:
-                self._places[number] = head
-            elif head > self._places[number]:
+            if head > self._places.get(number):
                 yield from self._read_node(number, head)
 
     def _read_node(self, number: int, head: int) -> Iterator[NewReturn]:
         while True:
-            values = [number, self._places[number], head, self._number, READ_MOST]
+            values = [number, self._places.get(number), head, self._number, READ_MOST]
             rows = self._engine.execute(_NEW_RETURNS, values)
             for seq, jid, minion_id, ret in rows:
                 yield NewReturn(jid, minion_id, unpack_map(ret))
-                self._places[number] = seq
+                self._places.set(number, seq)
             if len(rows) < READ_MOST:
-                self._places[number] = head
+                self._places.set(number, head)
                 return
 
 
@@ -103,7 +134,7 @@ class EventExchange:
         self._node = node
         self._number = number
         self._wanted = regex("|".join(fnmatch.translate(one) for one in wanted) or r"(?!)")
-        self._places: dict[int, int] = {}
+        self._places: dict[int, int] | None = None
         self._theirs: deque[bytes] = deque(maxlen=OWN_MOST)
         self._known: set[bytes] = set()
 
@@ -127,26 +158,27 @@ class EventExchange:
         self._engine.execute(_ADD_EVENTS, [EVENTS_LOCK, self._node, list(frames)])
 
     def read(self) -> Iterator[bytes]:
-        """The events of other nodes since the last call; of a node's first look, none."""
+        """The events of other nodes since the last call; at the first look, none."""
         heads = self._engine.execute(
             "SELECT number, (SELECT coalesce(max(seq), 0) FROM events WHERE events.node = number)"
             " FROM nodes WHERE number <> %s",
             [self._number],
         )
+        if self._places is None:
+            self._places = dict(heads)
+            return
         for number, head in heads:
-            if number not in self._places:
-                self._places[number] = head
-            elif head > self._places[number]:
-                yield from self._read_node(number)
+            if head > self._places.get(number, 0):
+                yield from self._read_node(number, self._places)
 
-    def _read_node(self, number: int) -> Iterator[bytes]:
+    def _read_node(self, number: int, places: dict[int, int]) -> Iterator[bytes]:
         while True:
-            values = [number, self._places[number], READ_MOST]
+            values = [number, places.get(number, 0), READ_MOST]
             rows = self._engine.execute(_NEW_EVENTS, values)
             for seq, frame in rows:
                 self._remember(frame)
                 yield frame
-                self._places[number] = seq
+                places[number] = seq
             if len(rows) < READ_MOST:
                 return
 

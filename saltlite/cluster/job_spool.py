@@ -85,6 +85,10 @@ class JobSpool(ForwardQueue):
                 lambda db: db.executemany("DELETE FROM unsent WHERE jid = ?", rows), flush=False
             )
 
+    def count_waiting(self) -> int:
+        """How many returns PostgreSQL does not have yet."""
+        return int(self._fetch_rows("SELECT count(*) FROM forward", ())[0][0])
+
     def read_rows(self, waiting: Sequence[Waiting]) -> list[tuple[str, str, int, bytes]]:
         """The stored returns behind their places; those that were forgotten are left out."""
         statement = "SELECT jid, id, digest, ret FROM returns WHERE jid = ? AND id = ?"

@@ -18,7 +18,7 @@ from saltlite.cluster import schema
 from saltlite.cluster.bridge import BridgeParts, ClusterBridge
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine, describe_place, read_parameters
-from saltlite.cluster.feeds import EventExchange, ReturnFeed
+from saltlite.cluster.feeds import EventExchange, Places, ReturnFeed
 from saltlite.cluster.identity import ClusterIdentity, load_cluster_key
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.jobs import ClusterJobStore
@@ -27,7 +27,7 @@ from saltlite.cluster.nodes import Heart, claim_database, register_node
 from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.cluster.publications import ClusterPublisher, PublicationFeed
 from saltlite.config.master import MasterConfig
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.master.jobcache import Flush
@@ -88,6 +88,7 @@ class Membership:
     identity: ClusterIdentity
     ring: ClusterKeyRing
     number: int
+    places: Places = field(default_factory=Places)
 
     @property
     def node(self) -> str:
@@ -116,6 +117,11 @@ class Membership:
             renew=renew,
         )
 
+    def close(self) -> None:
+        """Give back the shared memory; the children have ended."""
+        self.ring.close()
+        self.places.close()
+
     def make_bridge(self) -> ClusterBridge:
         """The bridge's process."""
         sockets = MasterSockets(Path(self.config.paths.sock_dir))
@@ -134,7 +140,7 @@ class Membership:
             heart=Heart(engine, self.node),
             ring=self.ring,
             feed=feed,
-            returns=ReturnFeed(engine, self.number),
+            returns=ReturnFeed(engine, self.number, self.places),
             events=EventExchange(engine, self.node, self.number, options.cluster_events),
             jobs=jobs,
             # A copy that is lost with the power is made again by nobody, and missed by nobody.

@@ -114,15 +114,19 @@ class Heart:
             ServerAway: nobody knows of it; it keeps house no more.
         """
         try:
-            # The lock went with the connection on which it was taken.
-            if not self.keeps_house or self._opened != self._engine.opened:
+            if not self.keeps_house:
                 statement = "SELECT pg_try_advisory_lock(%s)"
                 self.keeps_house = bool(self._engine.execute(statement, [HOUSE_LOCK])[0][0])
                 self._opened = self._engine.opened
-            return bool(self._engine.execute(_BEAT, [self.keeps_house, self._node]))
+            found = bool(self._engine.execute(_BEAT, [self.keeps_house, self._node]))
         except ServerAway:
             self.keeps_house = False
             raise
+        if self.keeps_house and self._opened != self._engine.opened:
+            # The lock went with the connection on which it was taken.
+            self.keeps_house = False
+            return self.beat()
+        return found
 
 
 class HouseChores:

@@ -261,8 +261,7 @@ class PostgresJobStore:
             return 0
         statement = "SELECT jid FROM jobs ORDER BY jid LIMIT 1 OFFSET %s"
         rows = self._engine.execute(statement, [extra])
-        # None is left to keep.
-        return self.clean(rows[0][0] if rows else AFTER_ALL)
+        return self.clean(rows[0][0]) if rows else 0
 
     def clean_to_bytes(self, most_bytes: int) -> int:
         """Forget the oldest jobs until what is kept takes ``most_bytes``; how many went."""

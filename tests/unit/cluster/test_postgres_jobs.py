@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from saltlite.cluster import postgres_jobs
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.feeds import ReturnFeed
+from saltlite.cluster.feeds import Places, ReturnFeed
 from saltlite.cluster.postgres_jobs import PostgresJobStore, translate_glob
 from saltlite.master import jobcache
 from saltlite.master.jobcache import JobQuery, SqliteJobStore, Stored
@@ -340,7 +340,7 @@ def test_a_reader_misses_no_return_of_any_node(
 ) -> None:
     """Places are given in the order of commits: none shows up behind the reader's place."""
     PostgresJobStore(engine, "b").new_job(jid(1), LOAD, MANY)
-    feed = ReturnFeed(engine, 2)  # of node b, whose job it is
+    feed = ReturnFeed(engine, 2, Places())  # of node b, whose job it is
     assert list(feed.read()) == []
     done = threading.Event()
     heard: list[str] = []
