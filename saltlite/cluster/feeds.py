@@ -48,7 +48,7 @@ SELECT seq, frame FROM events WHERE node = %s AND seq > %s ORDER BY seq LIMIT %s
 """
 
 
-class Places:
+class ReturnPlaces:
     """What has been read of each node's returns, in memory that outlives the bridge's process."""
 
     _NODES: Final = 1 << 15
@@ -88,7 +88,7 @@ class NewReturn:
 class ReturnFeed:
     """Returns that came to other nodes and that somebody here may wait for."""
 
-    def __init__(self, engine: ClusterEngine, number: int, places: Places) -> None:
+    def __init__(self, engine: ClusterEngine, number: int, places: ReturnPlaces) -> None:
         self._engine = engine
         self._number = number
         self._places = places

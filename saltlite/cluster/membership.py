@@ -18,7 +18,7 @@ from saltlite.cluster import schema
 from saltlite.cluster.bridge import BridgeParts, ClusterBridge
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine, describe_place, read_parameters
-from saltlite.cluster.feeds import EventExchange, Places, ReturnFeed
+from saltlite.cluster.feeds import EventExchange, ReturnFeed, ReturnPlaces
 from saltlite.cluster.identity import ClusterIdentity, load_cluster_key
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.jobs import ClusterJobStore
@@ -88,7 +88,7 @@ class Membership:
     identity: ClusterIdentity
     ring: ClusterKeyRing
     number: int
-    places: Places = field(default_factory=Places)
+    places: ReturnPlaces = field(default_factory=ReturnPlaces)
 
     @property
     def node(self) -> str:

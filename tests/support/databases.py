@@ -192,9 +192,11 @@ def database_of(place: str, name: str) -> Iterator[str]:
     """A database of its own on the server of :func:`postgres`; a connection string."""
     import psycopg
 
-    with psycopg.connect(f"host={place} user=postgres dbname=postgres", autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"'.encode())
-        try:
-            yield f"host={place} user=postgres dbname={name}"
-        finally:
-            admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+    admin = f"host={place} user=postgres dbname=postgres"
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+    try:
+        yield f"host={place} user=postgres dbname={name}"
+    finally:  # another connection: the server may have been stopped and started
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from saltlite.cluster import postgres_jobs
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.feeds import Places, ReturnFeed
+from saltlite.cluster.feeds import ReturnFeed, ReturnPlaces
 from saltlite.cluster.postgres_jobs import PostgresJobStore, translate_glob
 from saltlite.master import jobcache
 from saltlite.master.jobcache import JobQuery, SqliteJobStore, Stored
@@ -338,9 +338,9 @@ def test_nodes_that_take_the_same_returns_at_once(
 def test_a_reader_misses_no_return_of_any_node(
     database: dict[str, str], engine: ClusterEngine
 ) -> None:
-    """Places are given in the order of commits: none shows up behind the reader's place."""
+    """ReturnPlaces are given in the order of commits: none shows up behind the reader's place."""
     PostgresJobStore(engine, "b").new_job(jid(1), LOAD, MANY)
-    feed = ReturnFeed(engine, 2, Places())  # of node b, whose job it is
+    feed = ReturnFeed(engine, 2, ReturnPlaces())  # of node b, whose job it is
     assert list(feed.read()) == []
     done = threading.Event()
     heard: list[str] = []
