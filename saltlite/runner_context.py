@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from saltlite.config.master import MasterConfig
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.job_query import JobQuery
 from saltlite.core.services import EventSink, LocalCommands
 from saltlite.errors import FunctionError
 
@@ -37,19 +38,8 @@ class Jobs(Protocol):
     def returns(self, jid: str) -> Mapping[str, Mapping[str, Any]]:
         """Minion id → ``return``, ``retcode``, ``success``, ``out``."""
 
-    def search(
-        self,
-        *,
-        fun: str = "",
-        tgt: str = "",
-        user: str = "",
-        since: str = "",
-        until: str = "",
-        metadata: Mapping[str, str] | None = None,
-        limit: int = 0,
-        newest_first: bool = False,
-    ) -> Iterator[PublishedJob]:
-        """The jobs that fit, oldest first unless asked; ``fun``, ``tgt``, ``user`` may be globs."""
+    def search(self, query: JobQuery) -> Iterator[PublishedJob]:
+        """The jobs that fit, oldest first unless asked otherwise."""
 
     def returns_of(
         self, minion: str, *, since: str = ""

@@ -13,6 +13,7 @@ from saltlite.core.plain import PlainMap
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+    from saltlite.core.job_query import JobQuery
     from saltlite.core.targets import Target
     from saltlite.master.jobcache import JobRecord
     from saltlite.master.keyactions import KeyActions
@@ -99,33 +100,9 @@ class JobReader:
         """What the minions returned."""
         return self._store.returns(jid)
 
-    def search(
-        self,
-        *,
-        fun: str = "",
-        tgt: str = "",
-        user: str = "",
-        since: str = "",
-        until: str = "",
-        metadata: Mapping[str, str] | None = None,
-        limit: int = 0,
-        newest_first: bool = False,
-    ) -> Iterator[JobRecord]:
+    def search(self, query: JobQuery) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise."""
-        from saltlite.master.jobcache import JobQuery
-
-        return self._store.jobs(
-            JobQuery(
-                fun=fun,
-                tgt=tgt,
-                user=user,
-                since=since,
-                until=until,
-                metadata=metadata or {},
-                limit=limit,
-                newest_first=newest_first,
-            )
-        )
+        return self._store.jobs(query)
 
     def returns_of(
         self, minion: str, *, since: str = ""

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.postgres_jobs import PostgresJobStore
+from saltlite.core.job_query import ALL_JOBS, JobQuery
 from saltlite.core.plain import Plain
 from saltlite.errors import ServerAway
-from saltlite.master.jobcache import AFTER_ALL, JobQuery, JobRecord, Return, Stored
+from saltlite.master.jobcache import AFTER_ALL, JobRecord, Return, Stored
 
 _T = TypeVar("_T")
 
@@ -111,7 +112,7 @@ class ClusterJobStore:
         """The jobs that a minion returned, newest first, each with what it returned."""
         return self._shared.list_returned(minion_id, since=since)
 
-    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
+    def jobs(self, query: JobQuery = ALL_JOBS) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise."""
         return self._shared.jobs(query)
 

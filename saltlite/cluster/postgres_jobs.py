@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from saltlite.cluster.engine import ClusterEngine, Row, Transaction, clean_text, fetch
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.job_query import ALL_JOBS, JobQuery
 from saltlite.core.plain import Plain
 from saltlite.master.jobcache import (
     AFTER_ALL,
@@ -20,7 +21,6 @@ from saltlite.master.jobcache import (
     LAST_JIDS,
     OWN_LIST_BYTES,
     RETURNED_CHUNK,
-    JobQuery,
     JobRecord,
     KeptLists,
     Return,
@@ -366,7 +366,7 @@ class PostgresJobStore:
             # By the jid, not by an offset: what comes and goes meanwhile shifts nothing.
             before = rows[-1][0]
 
-    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
+    def jobs(self, query: JobQuery = ALL_JOBS) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise."""
         where, values = _make_conditions(query)
         order = "DESC" if query.newest_first else "ASC"

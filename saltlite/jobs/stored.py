@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.job_query import JobQuery
 from saltlite.errors import FunctionUnavailable
+from saltlite.jobs.load import load_of
 from saltlite.jobs.returner_context import ReturnerContext
 from saltlite.loader.returners import Returner, resolve
 
@@ -64,30 +66,18 @@ class ReturnerJobs:
             return {}
         return {str(minion): _full_return(value) for minion, value in found.items()}
 
-    def search(
-        self,
-        *,
-        fun: str = "",
-        tgt: str = "",
-        user: str = "",
-        since: str = "",
-        until: str = "",
-        metadata: Mapping[str, str] | None = None,
-        limit: int = 0,
-        newest_first: bool = False,
-    ) -> Iterator[ReturnerJob]:
+    def search(self, query: JobQuery) -> Iterator[ReturnerJob]:
         """The jobs that fit, oldest first unless asked otherwise."""
         known = self._load_jobs()
-        jids = sorted(known, reverse=newest_first)
-        wanted = {"fun": fun, "tgt": tgt, "user": user}
-        left = limit or len(jids)
+        jids = sorted(known, reverse=query.newest_first)
+        left = query.limit or len(jids)
         for jid in jids:
             if not left:
                 return
-            if jid < since or (until and jid > f"{until}~"):
+            if jid < query.since or (query.until and jid > f"{query.until}~"):
                 continue
             job = known[jid]
-            if _matches_metadata(job.load, wanted, metadata or {}):
+            if _fits_load(job.load, query):
                 left -= 1
                 yield job
 
@@ -105,7 +95,7 @@ class ReturnerJobs:
         self, minion: str, *, since: str = ""
     ) -> Iterator[tuple[ReturnerJob, Mapping[str, Any]]]:
         """The jobs that a minion returned, newest first, each with what it returned."""
-        for job in self.search(since=since, newest_first=True):
+        for job in self.search(JobQuery(since=since, newest_first=True)):
             ret = self.returns(job.jid).get(minion)
             if ret is not None:
                 yield job, ret
@@ -138,12 +128,11 @@ def _full_return(value: object) -> Mapping[str, Any]:
     return {"return": value}
 
 
-def _matches_metadata(
-    load: Mapping[str, object], wanted: Mapping[str, str], metadata: Mapping[str, str]
-) -> bool:
-    told = load.get("metadata")
-    has = told if isinstance(told, Mapping) else {}
+def _fits_load(load: Mapping[str, Any], query: JobQuery) -> bool:
+    metadata = load_of(load).metadata
+    has = metadata if isinstance(metadata, Mapping) else {}
+    wanted = {"fun": query.fun, "tgt": query.tgt, "user": query.user}
     return all(
         not pattern or fnmatch.fnmatchcase(str(load.get(name, "")), pattern)
         for name, pattern in wanted.items()
-    ) and all(str(has.get(name)) == value for name, value in metadata.items())
+    ) and all(str(has.get(name)) == value for name, value in query.metadata.items())

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from saltlite import disk
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.job_query import ALL_JOBS, JobQuery
 from saltlite.core.plain import Plain
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
@@ -132,25 +133,6 @@ class Stored(Enum):
     REPEAT = "repeat"
     CONFLICT = "conflict"
     FORGOTTEN = "the job is not on record any more"
-
-
-@dataclass(frozen=True, slots=True)
-class JobQuery:
-    """What to look for; an empty field does not restrict.
-
-    ``fun`` and ``tgt`` are exact names, or globs if they hold ``*``, ``?`` or ``[``. ``since`` and
-    ``until`` are jids or their beginnings (``20260102``), both inclusive. ``metadata`` pairs must
-    all be there.
-    """
-
-    fun: str = ""
-    tgt: str = ""
-    user: str = ""
-    since: str = ""
-    until: str = ""
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    limit: int = 0
-    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +408,7 @@ class SqliteJobStore:
             # By the jid, not by an offset: what comes and goes meanwhile shifts nothing.
             before = rows[-1][0]
 
-    def jobs(self, query: JobQuery = JobQuery()) -> Iterator[JobRecord]:
+    def jobs(self, query: JobQuery = ALL_JOBS) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise; the store is not held."""
         where, values = _make_conditions(query)
         order = "DESC" if query.newest_first else "ASC"

@@ -16,10 +16,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.core.job_query import JobQuery
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import MinionFacts
 from saltlite.master.forwardqueue import Waiting
-from saltlite.master.jobcache import Flush, JobQuery, JobRecord, Return, Stored
+from saltlite.master.jobcache import Flush, JobRecord, Return, Stored
 from saltlite.master.keystore import AcceptedKey, KeyState
 from saltlite.master.shared import PublicationKey
 from saltlite.runner_context import Cache

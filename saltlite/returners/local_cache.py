@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from saltlite.core.job_query import ALL_JOBS, JobQuery
 from saltlite.errors import FunctionUnavailable
 from saltlite.jobs.entries import job_entry
 from saltlite.jobs.returner_context import ReturnerContext
@@ -35,7 +36,7 @@ def get_jid(ctx: ReturnerContext, jid: str) -> dict[str, Any]:
 
 def get_jids(ctx: ReturnerContext) -> dict[str, Any]:
     """Jid → what ``jobs.list_jobs`` shows of a job."""
-    return {job.jid: job_entry(job) for job in _job_store(ctx).search()}
+    return {job.jid: job_entry(job) for job in _job_store(ctx).search(ALL_JOBS)}
 
 
 def get_jids_filter(
@@ -43,7 +44,7 @@ def get_jids_filter(
 ) -> Sequence[Mapping[str, Any]]:
     """The newest jobs, oldest of them first."""
     found: list[dict[str, Any]] = []
-    for job in _job_store(ctx).search(newest_first=True):
+    for job in _job_store(ctx).search(JobQuery(newest_first=True)):
         if len(found) >= count:
             break
         if not (filter_find_job and job.load.get("fun") == "saltutil.find_job"):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
 from saltlite.jobs.entries import format_start, job_entry, metadata_of, show_load
 from saltlite.jobs.history import changes_of, moment_before
@@ -126,7 +127,7 @@ def list_jobs(
     """
     del display_progress
     store = _choose_store(ctx, ext_source)
-    jobs = store.search(since=_parse_since(start_time), until=_parse_since(end_time))
+    jobs = store.search(JobQuery(since=_parse_since(start_time), until=_parse_since(end_time)))
     found = {
         job.jid: job_entry(job)
         for job in jobs
@@ -157,7 +158,7 @@ def list_jobs_filter(
     """
     del display_progress
     found: list[dict[str, Any]] = []
-    for job in _choose_store(ctx, ext_source).search(newest_first=True):
+    for job in _choose_store(ctx, ext_source).search(JobQuery(newest_first=True)):
         if len(found) >= int(count):
             break
         if not (filter_find_job and read_load(job).fun == "saltutil.find_job"):
@@ -182,7 +183,7 @@ def last_run(
         salt-run jobs.last_run function='cmd.run' target=web1
     """
     del display_progress
-    for job in _choose_store(ctx, ext_source).search(newest_first=True):
+    for job in _choose_store(ctx, ext_source).search(JobQuery(newest_first=True)):
         fits = (
             _has_any(metadata_of(job), metadata)
             and _matches_any(_list_functions(read_load(job).fun), function)

@@ -10,6 +10,7 @@ from datetime import timezone
 from typing import Any, Final
 
 from saltlite.core.jid import jid_time
+from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
 from saltlite.runner_context import RunnerContext
@@ -198,7 +199,7 @@ def safe_accept(ctx: RunnerContext, target: str, tgt_type: str = "glob") -> None
 def _last_heard(ctx: RunnerContext) -> dict[str, float]:
     """When the newest job was published that each minion returned, of the newest few jobs."""
     heard: dict[str, float] = {}
-    for job in ctx.jobs.search(newest_first=True, limit=_JOBS_LOOKED_AT):
+    for job in ctx.jobs.search(JobQuery(newest_first=True, limit=_JOBS_LOOKED_AT)):
         for minion in ctx.jobs.returns(job.jid):
             heard.setdefault(minion, _publication_time_s(job.jid))
     return heard
@@ -211,7 +212,7 @@ def _last_states(ctx: RunnerContext, minions: Collection[str]) -> dict[str, dict
     """
     found: dict[str, dict[str, Any]] = {}
     left = _STATE_RETURNS_READ + len(minions)
-    for job in ctx.jobs.search(fun="state.*", newest_first=True):
+    for job in ctx.jobs.search(JobQuery(fun="state.*", newest_first=True)):
         for minion, ret in ctx.jobs.returns(job.jid).items():
             left -= 1
             run = None if minion in found else _summarise_states(ret.get("return"))

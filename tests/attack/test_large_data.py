@@ -11,7 +11,8 @@ import pytest
 from attacks import Stranger, Victim, unharmed
 from cluster import Cluster, eventually
 from rogue import Rogue, Sealed
-from saltlite.master.jobcache import JobQuery, SqliteJobStore
+from saltlite.core.job_query import JobQuery
+from saltlite.master.jobcache import SqliteJobStore
 
 
 def nested(levels: int) -> Any:

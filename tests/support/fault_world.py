@@ -32,8 +32,9 @@ from cluster import OURS, SALT_3006, Cluster, Daemon, bin_dir, eventually, is_in
 from saltlite.client.job_request import JobRequest
 from saltlite.client.local import LocalClient
 from saltlite.config.load import load_master
+from saltlite.core.job_query import JobQuery
 from saltlite.errors import SaltliteError
-from saltlite.master.jobcache import JobQuery, SqliteJobStore
+from saltlite.master.jobcache import SqliteJobStore
 from saltlite.transport.bus import EventPusher, EventSubscriber
 
 SWARM = ROOT / "scripts" / "minion_swarm"

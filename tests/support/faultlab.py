@@ -24,8 +24,9 @@ from cluster import OURS, Cluster, Daemon, bin_dir, eventually
 from saltlite.client.job_request import JobRequest
 from saltlite.client.local import LocalClient
 from saltlite.config.load import load_master
+from saltlite.core.job_query import JobQuery
 from saltlite.errors import MasterRefused, RequestTimeout
-from saltlite.master.jobcache import JobQuery, SqliteJobStore
+from saltlite.master.jobcache import SqliteJobStore
 
 NUMBERS = itertools.count(1)
 """Of jobs; never given twice, so that a late job of one test is not taken for one of the next."""

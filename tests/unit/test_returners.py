@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
+from saltlite.core.job_query import JobQuery
 from saltlite.errors import FunctionUnavailable, StoreError
 from saltlite.jobs.deliver import deliver, missing_returners, returner_names
 from saltlite.jobs.returner_context import options
@@ -188,11 +189,11 @@ def test_a_returner_is_read_as_a_store_of_jobs(database):
     assert jobs.job("20260101000000000000").minions == ["web1"]
     assert jobs.job("x") is None
     assert jobs.returns("20260102000000000000")["web1"]["return"] == 1
-    assert [job.jid[7] for job in jobs.search(newest_first=True, limit=2)] == ["3", "2"]
-    assert [job.jid[7] for job in jobs.search(fun="test.*", since="20260103")] == ["3"]
-    assert [job.jid[7] for job in jobs.search(until="20260102")] == ["1", "2"]
+    assert [job.jid[7] for job in jobs.search(JobQuery(newest_first=True, limit=2))] == ["3", "2"]
+    assert [job.jid[7] for job in jobs.search(JobQuery(fun="test.*", since="20260103"))] == ["3"]
+    assert [job.jid[7] for job in jobs.search(JobQuery(until="20260102"))] == ["1", "2"]
     assert [ret["return"] for _job, ret in jobs.returns_of("web1", since="20260102")] == [2, 1]
-    assert list(jobs.search(metadata={"a": "b"})) == []
+    assert list(jobs.search(JobQuery(metadata={"a": "b"}))) == []
 
 
 def test_several_returners_as_one(database, tmp_path):

@@ -43,9 +43,9 @@ class Store:
     def returns(self, jid):
         return self.found.get(jid, {})
 
-    def search(self, *, since="", until="", newest_first=False, **_):
-        for jid in sorted(self.known, reverse=newest_first):
-            if jid >= since and (not until or jid[: len(until)] <= until):
+    def search(self, query):
+        for jid in sorted(self.known, reverse=query.newest_first):
+            if jid >= query.since and (not query.until or jid[: len(query.until)] <= query.until):
                 yield self.known[jid]
 
     def returns_of(self, minion, *, since=""):

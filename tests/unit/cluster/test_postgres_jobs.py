@@ -17,8 +17,9 @@ from saltlite.cluster import postgres_jobs
 from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.feeds import ReturnFeed, ReturnPlaces
 from saltlite.cluster.postgres_jobs import PostgresJobStore, translate_glob
+from saltlite.core.job_query import JobQuery
 from saltlite.master import jobcache
-from saltlite.master.jobcache import JobQuery, SqliteJobStore, Stored
+from saltlite.master.jobcache import SqliteJobStore, Stored
 
 LOAD = {
     "cmd": "publish",

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from saltlite.core.job_query import JobQuery
 from saltlite.errors import StoreError
 from saltlite.master import jobcache
 from saltlite.master.jobcache import (
     FILE_NAME,
-    JobQuery,
     SqliteJobStore,
     Stored,
     jid_before,
