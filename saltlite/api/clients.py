@@ -37,15 +37,14 @@ from saltlite.api.results import (
 )
 from saltlite.client.collect import Collector, MinionReturn, Outcome, ReturnStore
 from saltlite.client.identity import process_user
-from saltlite.client.job_request import JobRequest
-from saltlite.client.local import (
+from saltlite.client.job_request import JobRequest, jid_as_text
+from saltlite.client.jobs import (
     ASK_TIMEOUT_S,
     CALL_TIMEOUT_S,
     PUBLISH_TIMEOUT_S,
+    JobClient,
     LateStore,
-    LocalClient,
     find_request_address,
-    jid_as_text,
     syndics_hold_s,
 )
 from saltlite.core import dataclasses
@@ -406,7 +405,7 @@ class MasterClient:
         )
         found: list[dict[str, Any]] = []
         with (
-            LocalClient(self.config, store=self._open_store) as local,
+            JobClient(self.config, store=self._open_store) as local,
             Batch(local, request, call.batch, pulse_s=BATCH_PULSE_S) as batch,
         ):
             for outcome in batch:

@@ -12,7 +12,7 @@ from saltlite.api.lowstate import LocalCall
 from saltlite.api.messages import HttpError
 from saltlite.api.packed import PackedValue
 from saltlite.client.collect import MinionReturn, Outcome
-from saltlite.client.local import LOOK_UP, NO_RESPONSE
+from saltlite.client.jobs import LOOK_UP, NO_RESPONSE
 from saltlite.core.messages import LOGINS_BUSY, PublishReply
 from saltlite.errors import MasterRefused
 

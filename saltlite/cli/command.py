@@ -184,7 +184,7 @@ def end_of(error: SaltliteError) -> int:
             return complain(f"ERROR: {error.message}", EX_UNAVAILABLE)
         return _print_and_return(error.message, EX_OK)
     if isinstance(error, RequestTimeout):
-        from saltlite.client.local import TIMED_OUT
+        from saltlite.client.jobs import TIMED_OUT
 
         return _print_and_return(TIMED_OUT, EX_UNAVAILABLE)
     if isinstance(error, MasterAbsent):

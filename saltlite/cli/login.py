@@ -171,10 +171,10 @@ def _has_key(config: MasterConfig) -> bool:
 def _make_token(config: MasterConfig, shown: Mapping[str, str]) -> dict[str, str]:
     """Log in, keep the token, and show it from now on."""
     from saltlite import disk
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
 
     found: Any = None
-    with LocalClient(config) as client:
+    with JobClient(config) as client:
         try:
             found = client.send({"cmd": "mk_token", **shown}, timeout_s=LOGIN_TIMEOUT_S)
         except MasterRefused as error:

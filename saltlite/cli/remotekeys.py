@@ -9,13 +9,13 @@ from saltlite.errors import FunctionError
 from saltlite.keyring import ACCEPTED, DENIED, REJECTED, Keys
 
 if TYPE_CHECKING:
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
 
 
 class RemoteKeys:
     """What :mod:`saltlite.keyring` needs of a key directory, asked of the running master."""
 
-    def __init__(self, client: LocalClient) -> None:
+    def __init__(self, client: JobClient) -> None:
         self._client = client
         self._listed: Mapping[str, Any] | None = None
 

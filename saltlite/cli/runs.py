@@ -44,6 +44,7 @@ def runner_context(
     """
     from saltlite.cli import regexes, stores
     from saltlite.client.identity import sender
+    from saltlite.client.jobs import JobClient
     from saltlite.client.local import LocalClient
     from saltlite.core.targets import Target, compare_whole
     from saltlite.loader.master_functions import RunnerFunctions
@@ -56,10 +57,12 @@ def runner_context(
         stack.callback(store.close)
         local = stack.enter_context(
             LocalClient(
-                config,
-                store=lambda: store,
-                connections=lambda: _find_connections(config),
-                pillar_patterns=pillar_patterns,
+                JobClient(
+                    config,
+                    store=lambda: store,
+                    connections=lambda: _find_connections(config),
+                    pillar_patterns=pillar_patterns,
+                )
             )
         )
         events = stores.LazyEvents(config)
@@ -247,7 +250,7 @@ def listen(config: MasterConfig, prefix: str) -> Listener:
     Raises:
         MasterAbsent: nobody publishes events here.
     """
-    from saltlite.client.local import NOT_RUNNING
+    from saltlite.client.jobs import NOT_RUNNING
     from saltlite.transport.addresses import MasterSockets
     from saltlite.transport.bus import EventSubscriber
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from saltlite.cli.show import Screen
     from saltlite.client.collect import JobRun, Outcome, ReturnStore
     from saltlite.client.job_request import JobRequest
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
     from saltlite.config.master import MasterConfig
 
 EX_NOBODY = 2
@@ -201,7 +201,7 @@ class _Salt:
         except KeyboardInterrupt:
             return self._report_interrupt()
 
-    def _dispatch_request(self, client: LocalClient, request: JobRequest) -> int:
+    def _dispatch_request(self, client: JobClient, request: JobRequest) -> int:
         options = self.options
         if options.async_:
             return self._publish_only(client, request)
@@ -225,8 +225,7 @@ class _Salt:
     # --- before anything is sent --------------------------------------------------------------
 
     def _make_request(self) -> JobRequest:
-        from saltlite.client.job_request import JobRequest
-        from saltlite.client.local import jid_as_text
+        from saltlite.client.job_request import JobRequest, jid_as_text
         from saltlite.loader.arguments import parse_arguments
 
         if not self.arguments:
@@ -316,10 +315,10 @@ class _Salt:
         logging.getLogger(__name__).warning("--%s is not a dictionary, and is left out", name)
         return None
 
-    def _make_client(self) -> LocalClient:
-        from saltlite.client.local import LocalClient
+    def _make_client(self) -> JobClient:
+        from saltlite.client.jobs import JobClient
 
-        return LocalClient(
+        return JobClient(
             self.config,
             store=self._open_store,
             connected=self._find_connected_minions,
@@ -365,23 +364,17 @@ class _Salt:
 
     # --- sending and showing ------------------------------------------------------------------
 
-    def _publish_only(self, client: LocalClient, request: JobRequest) -> int:
+    def _publish_only(self, client: JobClient, request: JobRequest) -> int:
         reply = client.publish(request)
         if reply is None:
             return self._report_nobody(client.malformed)
         self.screen.line(f"Executed command with job ID: {reply.jid}")
         return EX_OK
 
-    def _choose_subset(self, client: LocalClient, request: JobRequest) -> JobRequest:
+    def _choose_subset(self, client: JobClient, request: JobRequest) -> JobRequest:
         from saltlite.core import dataclasses
 
-        chosen = client.subset_of(
-            request.tgt,
-            request.fun,
-            request.tgt_type,
-            self.options.subset,
-            timeout=request.timeout_s,
-        )
+        chosen = client.subset_of(request, self.options.subset)
         return dataclasses.replace(request, tgt=chosen, tgt_type="list")
 
     def _safe_batch(self, request: JobRequest) -> str:
@@ -406,7 +399,7 @@ class _Salt:
         elif self.options.show_jid or self.config.output.show_jid:
             self.screen.line(f"jid: {run.jid}")
 
-    def _as_they_come(self, client: LocalClient, run: JobRun) -> int:
+    def _as_they_come(self, client: JobClient, run: JobRun) -> int:
         from saltlite.client.collect import MinionReturn
 
         seen = _Seen(expected=len(run.minions) + len(run.missing))
@@ -488,7 +481,7 @@ class _Salt:
             self.screen.line(f"{name}:\n{docs[name]}\n")
         return EX_OK
 
-    def _run_batch(self, client: LocalClient, request: JobRequest, size: str) -> int:
+    def _run_batch(self, client: JobClient, request: JobRequest, size: str) -> int:
         from saltlite.cli.live import REFRESH_S
         from saltlite.client.batch import Batch
 
@@ -517,7 +510,7 @@ class _Salt:
             return complain(NOBODY_RETURNED, EX_NOBODY)
         return EX_OK if options.static else seen.highest
 
-    def _batch_outcomes(self, client: LocalClient, batch: Iterable[Any]) -> _Seen:
+    def _batch_outcomes(self, client: JobClient, batch: Iterable[Any]) -> _Seen:
         from saltlite.cli.live import follow_batch
         from saltlite.client.batch import BatchStopped, Silent, Started
         from saltlite.client.collect import MinionReturn, NotReturned
@@ -568,7 +561,7 @@ class _Salt:
         )
 
     def _report_interrupt(self) -> int:
-        from saltlite.client.local import LOOK_UP
+        from saltlite.client.jobs import LOOK_UP
 
         if self._status is not None:
             self._status.clear()

@@ -19,7 +19,7 @@ from saltlite.errors import TargetError
 if TYPE_CHECKING:
     import optparse
 
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
     from saltlite.config.master import MasterConfig
 
 EX_NO_SOURCE = 42
@@ -94,12 +94,12 @@ class _SaltCp:
 
     def run(self) -> int:
         """Copy; the exit code says only whether the sources were there."""
-        from saltlite.client.local import LocalClient
+        from saltlite.client.jobs import JobClient
 
-        with LocalClient(self.config) as client:
+        with JobClient(self.config) as client:
             return self._copy_in_pieces(client) if self.options.chunked else self._at_once(client)
 
-    def _at_once(self, client: LocalClient) -> int:
+    def _at_once(self, client: JobClient) -> int:
         files: dict[str, str] = {}
         for source in self.sources:
             if source.is_dir():
@@ -116,7 +116,7 @@ class _SaltCp:
             self._run_on_minions(client, tgt, tgt_type, "cp.recv", [files, self.dest])
         )
 
-    def _copy_in_pieces(self, client: LocalClient) -> int:
+    def _copy_in_pieces(self, client: JobClient) -> int:
         for source in self.sources:
             if not source.exists():
                 return complain(f"{source} does not exist", EX_NO_SOURCE)
@@ -144,7 +144,7 @@ class _SaltCp:
                         path, str(PurePosixPath(self.dest) / path.absolute().relative_to(base))
                     )
 
-    def _send_file(self, client: LocalClient, file: _File) -> dict[str, Any] | None:
+    def _send_file(self, client: JobClient, file: _File) -> dict[str, Any] | None:
         """Send one file; what each minion said last. Who failed gets no more pieces."""
         tgt, tgt_type = self._read_target()
         said: dict[str, Any] | None = None
@@ -162,7 +162,7 @@ class _SaltCp:
             self._check_hash(client, file, said)
         return said
 
-    def _check_hash(self, client: LocalClient, file: _File, said: dict[str, Any]) -> None:
+    def _check_hash(self, client: JobClient, file: _File, said: dict[str, Any]) -> None:
         """Ask who got several pieces for the hash of the whole; ``False`` where it is another."""
         import hashlib
 
@@ -196,7 +196,7 @@ class _SaltCp:
                     return
 
     def _run_on_minions(
-        self, client: LocalClient, tgt: str | list[str], tgt_type: str, fun: str, arg: list[Any]
+        self, client: JobClient, tgt: str | list[str], tgt_type: str, fun: str, arg: list[Any]
     ) -> dict[str, Any] | None:
         """What the minions returned, ``None`` if nobody matches."""
         from saltlite.client.collect import MinionReturn

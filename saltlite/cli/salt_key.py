@@ -60,7 +60,7 @@ def _work_by_login(
     """Have the master do it, with the rights of who logs in and nothing else."""
     from saltlite.cli import login
     from saltlite.cli.remotekeys import RemoteKeys
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
 
     login.check_options(parser, options)
     if options.gen_keys or options.gen_signature:
@@ -68,7 +68,7 @@ def _work_by_login(
     shown: dict[str, str] = {}
     try:
         shown = login.credentials(config, options)
-        with LocalClient(config, credentials=shown) as client:
+        with JobClient(config, credentials=shown) as client:
             return _SaltKey(config, options).run_on(RemoteKeys(client))
     except login.LoginFailed:
         return login.EX_LOGIN

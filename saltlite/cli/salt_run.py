@@ -81,11 +81,11 @@ def _ask_master(
     wait: bool,
 ) -> Ran | None:
     """What came of a run on the master; ``None`` if nobody waits for it."""
-    from saltlite.client.local import LocalClient
+    from saltlite.client.jobs import JobClient
     from saltlite.client.runner import Ran
 
     load = {"cmd": "runner", "fun": name, "arg": list(args), "kwarg": dict(kwargs)}
-    with LocalClient(config, credentials=shown) as client:
+    with JobClient(config, credentials=shown) as client:
         if not wait:
             sys.stderr.write(_in_background_words(client.call_master(load)["tag"]))
             return None
@@ -183,7 +183,7 @@ def _run_here(
     jid: str = "",
 ) -> int:
     from saltlite.cli.runs import runner_context
-    from saltlite.client.local import jid_as_text
+    from saltlite.client.job_request import jid_as_text
     from saltlite.client.runner import RunnerClient
 
     args = [jid_as_text(one) for one in args]

@@ -14,7 +14,7 @@ from saltlite.core.messages import PublishReply
 
 
 class BatchClient(Protocol):
-    """What a batch needs of LocalClient."""
+    """What a batch needs of JobClient."""
 
     def listen(self) -> Events:
         """Hear the returns of jobs from now on."""

@@ -1,6 +1,6 @@
 """Who has returned, who is still missing, and when to stop waiting for them.
 
-Pure: events and the time go in, a status comes out. :mod:`saltlite.client.local` feeds it from the
+Pure: events and the time go in, a status comes out. :mod:`saltlite.client.jobs` feeds it from the
 event bus. The rule is Salt's: wait ``timeout``, then ask those who are missing with
 ``saltutil.find_job`` and wait ``gather_job_timeout`` for their answers. Who says that the job still
 runs is waited for and asked again after another ``timeout``; who says that it does not, or says

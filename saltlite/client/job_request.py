@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.ids import valid_jid
 
 Target: TypeAlias = str | list[str]
 
@@ -30,3 +31,10 @@ _CREDENTIALS = ("token", "eauth", "username", "password")
 def credentials_of(options: Mapping[str, object]) -> dict[str, Any]:
     """Of the options of a job, those that say who asks; none where it is the local key."""
     return {name: options[name] for name in _CREDENTIALS if name in options}
+
+
+def jid_as_text(value: object) -> Any:
+    """A number that is a jid becomes text again: 20 digits do not fit into msgpack's numbers."""
+    if type(value) is int and value > 0 and valid_jid(str(value)):
+        return str(value)
+    return value

@@ -12,7 +12,7 @@ from typing import Any, Final
 import zmq.asyncio
 
 from saltlite.client.identity import local_key, sender
-from saltlite.client.local import find_request_address
+from saltlite.client.jobs import find_request_address
 from saltlite.config.master import MasterConfig
 from saltlite.core.fields import write_fields
 from saltlite.core.messages import Envelope, Job, PublishLoad, refusal

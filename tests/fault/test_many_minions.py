@@ -16,7 +16,7 @@ from fleet import Fleet, cpu_s, fleet, usage
 
 from cluster import Cluster, eventually
 from saltlite.client.job_request import JobRequest
-from saltlite.client.local import LocalClient
+from saltlite.client.jobs import JobClient
 from saltlite.config.load import load_master
 
 pytestmark = pytest.mark.alone
@@ -68,7 +68,7 @@ def test_a_job_a_deploy_and_a_restart_lose_nobody(cluster: Cluster) -> None:
 
 def deploy(many: Fleet) -> None:
     """A state run on all, each with a return of so many KiB, which are all on record."""
-    with LocalClient(load_master(many.cluster.master_dir)) as client:
+    with JobClient(load_master(many.cluster.master_dir)) as client:
         reply = client.publish(JobRequest(tgt="*", fun="state.apply"))
     assert reply is not None and reply.jid is not None
     report = many.report("job", "state.apply")
@@ -143,7 +143,7 @@ def work(some: Fleet, jobs: int, events: int) -> None:
             return int(db.execute("SELECT count(*) FROM returns").fetchone()[0])
 
     first = rows() if store.exists() else 0
-    with LocalClient(load_master(some.cluster.master_dir)) as client:
+    with JobClient(load_master(some.cluster.master_dir)) as client:
         for number in range(jobs):
             assert client.publish(JobRequest(tgt="swarm0000*", fun="test.ping"))
             if number % 50 == 49:  # no more in flight than minions can answer

@@ -9,7 +9,8 @@ import pytest
 from tree import Tree, growing
 
 from cluster import eventually
-from saltlite.client.local import JobRequest, LocalClient
+from saltlite.client.job_request import JobRequest
+from saltlite.client.jobs import JobClient
 from saltlite.config.load import load_master
 from saltlite.syndic.up import GIVEN_OVER_S
 
@@ -53,7 +54,7 @@ def test_the_same_job_of_both_runs_once(tree: Tree) -> None:
     jid = ""
     for name in ("left", "right"):
         request = JobRequest(tgt="*", fun="test.echo", arg=["x"], jid=jid)
-        with LocalClient(load_master(tree.masters[name].master_dir)) as client:
+        with JobClient(load_master(tree.masters[name].master_dir)) as client:
             reply = client.publish(request)
         assert reply is not None
         jid = reply.jid or ""

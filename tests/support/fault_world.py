@@ -30,7 +30,7 @@ from repository import ROOT
 
 from cluster import OURS, SALT_3006, Cluster, Daemon, bin_dir, eventually, is_installed
 from saltlite.client.job_request import JobRequest
-from saltlite.client.local import LocalClient
+from saltlite.client.jobs import JobClient
 from saltlite.config.load import load_master
 from saltlite.core.job_query import JobQuery
 from saltlite.errors import SaltliteError
@@ -186,7 +186,7 @@ class World:
 
     def warm_up(self) -> None:
         """One of each, so that what is imported and opened once is there before anybody counts."""
-        client = LocalClient(load_master(self.cluster.master_dir))
+        client = JobClient(load_master(self.cluster.master_dir))
         for number, what in enumerate(JOBS):
             self._do(client, Job(WARM + number, what, 0.1))
         client.close()
@@ -247,7 +247,7 @@ class World:
             one.join()
 
     def _work_off(self, jobs: Iterator[Job], lock: threading.Lock) -> None:
-        client = LocalClient(load_master(self.cluster.master_dir))
+        client = JobClient(load_master(self.cluster.master_dir))
         try:
             while True:
                 begun_s = time.monotonic()
@@ -269,7 +269,7 @@ class World:
         with self._asked_more:
             return self._asked_more.wait_for(lambda: self.asked >= number, within_s)
 
-    def _do(self, client: LocalClient, job: Job) -> None:
+    def _do(self, client: JobClient, job: Job) -> None:
         if job.what == "event":
             self._fire()
         elif job.what == "cli":
@@ -306,7 +306,7 @@ class World:
         command = MARKED.format(n=n, body=body)
         return JobRequest(tgt="[mr]*", fun="cmd.run", arg=[command, SHELL]), digest_of(wanted)
 
-    def _publish(self, client: LocalClient, job: Job) -> None:
+    def _publish(self, client: JobClient, job: Job) -> None:
         request, digest = self._request_of(job)
         asked_s = time.monotonic()
         self.history.note("asked", number=job.number, what=job.what, digest=digest)

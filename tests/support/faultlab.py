@@ -22,7 +22,7 @@ import psutil
 
 from cluster import OURS, Cluster, Daemon, bin_dir, eventually
 from saltlite.client.job_request import JobRequest
-from saltlite.client.local import LocalClient
+from saltlite.client.jobs import JobClient
 from saltlite.config.load import load_master
 from saltlite.core.job_query import JobQuery
 from saltlite.errors import MasterRefused, RequestTimeout
@@ -77,7 +77,7 @@ class Lab:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self._client = LocalClient(load_master(self.cluster.master_dir))
+        self._client = JobClient(load_master(self.cluster.master_dir))
         self._store = SqliteJobStore(self.cluster.cache_dir, read_only=True)
 
     # --- what happens --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from repository import DATA
 from standin import pings, says
 
 from saltlite.cli import command, salt
-from saltlite.client.local import LocalClient
+from saltlite.client.jobs import JobClient
 from saltlite.errors import MasterRefused
 
 FAILED = "ERROR: Minions returned with non-zero exit code\n"
@@ -369,9 +369,9 @@ def test_arguments_from_stdin(run, master, monkeypatch):
 
 def test_timeout(run, master, monkeypatch):
     seen = []
-    collector = LocalClient.collector
+    collector = JobClient.collector
     monkeypatch.setattr(
-        LocalClient,
+        JobClient,
         "collector",
         lambda self, events, timeout_s=None, credentials=None: (
             seen.append(timeout_s) or collector(self, events, timeout_s, credentials or {})
