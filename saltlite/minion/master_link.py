@@ -14,7 +14,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
@@ -53,6 +53,7 @@ from saltlite.minion.capabilities import Offers
 from saltlite.minion.masters import MasterAddress, resolve, tcp_options
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
+from saltlite.minion.tasks import Tasks
 from saltlite.transport.addresses import tcp
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.codec import pack
@@ -159,7 +160,7 @@ class Link:
         self._session = fsm.Session(master.name, _session_options(config, failover), chance)
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[fsm.Exit | fsm.GiveUp] = self._loop.create_future()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(self._end_by)
         self._timer: asyncio.TimerHandle | None = None
         alive_s = config.network.master_alive_interval
         self._lost_after_s = min(LOST_S, alive_s) if failover and alive_s > 0 else LOST_S
@@ -215,7 +216,7 @@ class Link:
         if isinstance(instruction, fsm.Say):
             log.log(instruction.level, "%s", instruction.text)
         elif isinstance(instruction, fsm.Authenticate):
-            self._start_task(self._sign_in())
+            self._tasks.start(self._sign_in())
         elif isinstance(instruction, fsm.Wait):
             self._owner.waiting()
             self._timer = self._loop.call_later(
@@ -227,27 +228,18 @@ class Link:
         elif not self._over.done():
             self._over.set_result(instruction)
 
-    def _start_task(self, work: Coroutine[object, object, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._check_task)
-
-    def _check_task(self, task: asyncio.Task[None]) -> None:
-        """Nothing of a link may end silently; the parent starts the loop again."""
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None and not self._over.done():
-            self._over.set_exception(task.exception() or RuntimeError("a task failed"))
+    def _end_by(self, error: BaseException) -> None:
+        # The parent starts the loop again.
+        if not self._over.done():
+            self._over.set_exception(error)
 
     async def _close_sockets(self) -> None:
         once = (self._timer, self._lost_timer, self._reauth_timer)
         for timer in (*once, *self._idle_timers.values()):
             if timer is not None:
                 timer.cancel()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
         # Ended before the sockets are closed under them.
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
         self._drop_subscriber()
         for requester in self._requesters.values():
             requester.close()
@@ -383,7 +375,7 @@ class Link:
         self._subscriber = subscriber
         # The first connection has the same limit as one that is lost later.
         self._watch_for_loss()
-        self._start_task(self._read_publications(subscriber, monitors[0]))
+        self._tasks.start(self._read_publications(subscriber, monitors[0]))
 
     def _prefixes(self) -> list[bytes]:
         filtering = self._config.network.zmq_filtering

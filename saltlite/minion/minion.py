@@ -54,6 +54,7 @@ from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import startup_job
 from saltlite.minion.taken_job import UNRETURNED, TakenJob
+from saltlite.minion.tasks import Tasks
 from saltlite.process import REST_AFTER_S, REST_EVERY_S, rest, set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
@@ -177,6 +178,10 @@ def _stop_on_signals(loop: asyncio.AbstractEventLoop, minion: Minion) -> None:
         signal.signal(number, stop)
 
 
+def _report_failure(error: BaseException) -> None:
+    log.error("a part of the minion failed", exc_info=error)
+
+
 async def _stop_with_parent(spawner: ForkSpawner, minion: Minion) -> None:
     await spawner.parent_gone.wait()
     minion.stop()
@@ -211,7 +216,7 @@ class Minion:
         self._held: dict[str, list[Job]] = {}
         self._rest_timer: asyncio.TimerHandle | None = None
         self._rested_s = float("-inf")
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks(_report_failure)
         self._stopping = asyncio.Event()
         self._is_ready = False
         self._scheduler: Scheduler | None = None
@@ -230,19 +235,19 @@ class Minion:
             CryptoError, StoreError: the minion's keys cannot be used.
         """
         # First of all: the slowest part of a start, and another process does it.
-        self._start_task(self._facts.load_grains())
+        self._tasks.start(self._facts.load_grains())
         identity = self._make_identity()
         self._open_bus()
         self._take_up_the_past()
-        self._start_task(self._write_again())
+        self._tasks.start(self._write_again())
         if self._config.returns.ping_interval > 0:
-            self._start_task(self._ping_masters())
+            self._tasks.start(self._ping_masters())
         if self._config.grains.grains_refresh_every > 0:
-            self._start_task(self._watch_grains())
+            self._tasks.start(self._watch_grains())
         if self._config.process.engines:
-            self._start_task(self._run_engines())
+            self._tasks.start(self._run_engines())
         if self._config.beacons.beacons_before_connect:
-            self._start_task(self._begin_beacons_early())
+            self._tasks.start(self._begin_beacons_early())
         try:
             return await self._serve_masters(identity)
         finally:
@@ -271,7 +276,7 @@ class Minion:
             await self._stopping.wait()
             return 0
         if self._config.extra.get("scheduler_before_connect"):
-            self._start_task(self._schedule_before_connect())
+            self._tasks.start(self._schedule_before_connect())
         delay_s = self._config.returns.random_startup_delay * random.random()  # noqa: S311 - jitter
         if delay_s > 0:
             await self._sleep_unless_ending(delay_s)
@@ -291,7 +296,7 @@ class Minion:
             for master in order:
                 # Facts and start event anew: another master may know nothing of this minion.
                 self._started.discard(master.name)
-                watch = self._start_task(self._watch_for(order[0], master))
+                watch = self._tasks.start(self._watch_for(order[0], master))
                 end = await self._serve_one(identity, master, failover=True)
                 watch.cancel()
                 if isinstance(end, fsm.Exit):
@@ -326,7 +331,7 @@ class Minion:
             return fsm.Exit(0)
         link = Link(master, identity, self._config, self, self._context, failover=failover)
         self._links[link.name] = link
-        sender = self._start_task(
+        sender = self._tasks.start(
             link.send_returns(self._outbox, self._spool, self._outbox_changed)
         )
         try:
@@ -336,25 +341,11 @@ class Minion:
             del self._links[link.name]
 
     async def _close_all(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
         if self._bus is not None:
             self._bus.close()
         # Last: the sockets of all tasks are this context's.
         self._context.destroy(linger=0)
-
-    def _start_task(self, work: Coroutine[object, object, object]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._check_task)
-        return task
-
-    def _check_task(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("a part of the minion failed", exc_info=task.exception())
 
     # --- start -----------------------------------------------------------------------------
 
@@ -381,7 +372,7 @@ class Minion:
         except (ValueError, zmq.ZMQError, StoreError) as error:
             log.error("this minion has no event bus: %s", error)
             return
-        self._start_task(self._bus.run())
+        self._tasks.start(self._bus.run())
 
     def _take_up_the_past(self) -> None:
         """Returns that were not acknowledged, and jobs that were cut short or still run."""
@@ -395,7 +386,7 @@ class Minion:
         # What only the start needed goes; the rest stays for good, and is not looked at again.
         gc.collect()
         gc.freeze()
-        self._start_task(self._parent.ready())
+        self._tasks.start(self._parent.ready())
 
     # --- what links report -------------------------------------------------------------------
 
@@ -415,11 +406,11 @@ class Minion:
         if link.name not in self._started:
             self._started.add(link.name)
             self._held.setdefault(link.name, [])
-            self._start_task(self._begin_jobs(link))
+            self._tasks.start(self._begin_jobs(link))
 
     async def _begin_jobs(self, link: Link) -> None:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""
-        loading = self._start_task(self._first_facts(link))
+        loading = self._tasks.start(self._first_facts(link))
         # Not ``wait_for``, which would cancel the loading: it goes on when the patience ends.
         await asyncio.wait({loading}, timeout=FACTS_PATIENCE_S)
         self._has_facts.set()
@@ -465,7 +456,7 @@ class Minion:
     async def _first_facts(self, link: Link) -> None:
         await self._facts.loaded.wait()
         if not await self._facts.load_pillar(link):
-            self._start_task(self._try_pillar_again(link))
+            self._tasks.start(self._try_pillar_again(link))
 
     async def _try_pillar_again(self, link: Link) -> None:
         while self._links.get(link.name) is link:
@@ -569,7 +560,7 @@ class Minion:
         fields: dict[str, Any] = dict(job.to_wire())
         fields.pop("not_after", None)  # no function is to see what Salt's jobs have not
         if job.start_event:
-            self._start_task(self._fire_job_start(link, job.jid))
+            self._tasks.start(self._fire_job_start(link, job.jid))
         if isinstance(job.fun, str) and job.fun in CONTROL:
             self._answer_question(link, TakenJob.of(fields))
         else:
@@ -631,7 +622,7 @@ class Minion:
             await asyncio.wait_for(self._has_facts.wait(), FACTS_PATIENCE_S)
         keeper = EngineKeeper(self._parent, self, self._executor, self._first_master)
         for entry in select_engines(self._config):
-            self._start_task(keeper.keep(entry))
+            self._tasks.start(keeper.keep(entry))
 
     # --- the schedule --------------------------------------------------------------------------
 
@@ -662,7 +653,7 @@ class Minion:
                 clock=local_now,
                 random=random.random,
             )
-            self._start_task(self._scheduler.run())
+            self._tasks.start(self._scheduler.run())
         return self._scheduler
 
     async def _manage_schedule(self, data: dict[str, Any]) -> None:
@@ -709,7 +700,7 @@ class Minion:
             every_s = self._config.process.loop_interval
             configured = self._config.beacons.beacons
             self._beacons = Beacons(self, self._parent, configured, every_s=every_s)
-            self._start_task(self._beacons.run())
+            self._tasks.start(self._beacons.run())
         return self._beacons
 
     async def _begin_beacons_early(self) -> None:
@@ -762,7 +753,7 @@ class Minion:
             return
         from saltlite.minion.beacon_events import send_events
 
-        self._beacon_senders[key] = self._start_task(
+        self._beacon_senders[key] = self._tasks.start(
             send_events(queue, link, MAIN, lambda: self._links.get(link.name) is link)
         )
 
@@ -807,7 +798,7 @@ class Minion:
         if gone is not None:
             log.error("the return of job %s is lost: too many wait for a master", gone)
             self._spool.remove(gone)
-        self._start_task(self._tell_senders())
+        self._tasks.start(self._tell_senders())
 
     async def _tell_senders(self) -> None:
         async with self._outbox_changed:
@@ -819,7 +810,7 @@ class Minion:
         """Do what an event on the own bus asks for; most ask for nothing."""
         ask = self._event_handlers().get(event.tag)
         if ask is not None:
-            self._start_task(ask(event.data))
+            self._tasks.start(ask(event.data))
 
     def _event_handlers(self) -> dict[str, Callable[[dict[str, Any]], Coroutine[Any, Any, None]]]:
         return {

@@ -13,7 +13,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +29,7 @@ from saltlite.minion import session as fsm
 from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import masters_of
 from saltlite.minion.pki import MinionKeys
+from saltlite.minion.tasks import Tasks
 from saltlite.syndic.config import SyndicConfig
 from saltlite.syndic.down import JobsDown
 from saltlite.syndic.lowerbus import LowerBus
@@ -106,7 +107,7 @@ class Syndic:
             options.syndic_jid_forward_cache_hwm,
         )
         self._has_new = asyncio.Event()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks(self._end_by)
         self._started: set[str] = set()
         self._links: dict[str, Link] = {}
         self._stopping = False
@@ -131,7 +132,7 @@ class Syndic:
         # Before a link is up: a return to its first job is not to be missed.
         self._look_for_returns()
         for work in (self._bus.run(), self._down.run(), self._hand_out()):
-            self._start_task(work)
+            self._tasks.start(work)
         ends = [self._serve_upper(identity, master) for master in self._masters]
         try:
             return max(await asyncio.gather(*ends))
@@ -160,7 +161,7 @@ class Syndic:
         self._links[link.name] = link
         queue = UpperQueue(link, identity.minion_id, self._source, self._pace)
         self._up.queues[link.name] = queue
-        sender = self._start_task(queue.run())
+        sender = self._tasks.start(queue.run())
         if self._stopping:
             link.stop()
         try:
@@ -171,24 +172,13 @@ class Syndic:
         return end.code if isinstance(end, fsm.Exit) else 0
 
     async def _close_all(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
         self._context.destroy(linger=0)
 
-    def _start_task(self, work: Coroutine[object, object, object]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._check_task)
-        return task
-
-    def _check_task(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.critical("a part of the syndic failed", exc_info=task.exception())
-            # The service manager starts it anew, and nothing is lost: better than half of it.
-            self.stop()
+    def _end_by(self, error: BaseException) -> None:
+        log.critical("a part of the syndic failed", exc_info=error)
+        # The service manager starts it anew, and nothing is lost: better than half of it.
+        self.stop()
 
     # --- what links report -----------------------------------------------------------------
 
@@ -206,7 +196,7 @@ class Syndic:
         process.notify("READY=1")
         if link.name not in self._started:
             self._started.add(link.name)
-            self._start_task(self._fire_start(link))
+            self._tasks.start(self._fire_start(link))
 
     def on_publication(self, link: Link, job: Job) -> None:
         """See ``LinkOwner``."""
