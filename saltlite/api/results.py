@@ -13,13 +13,19 @@ from saltlite.api.messages import HttpError
 from saltlite.api.packed import PackedValue
 from saltlite.client.collect import MinionReturn, Outcome
 from saltlite.client.jobs import LOOK_UP, NO_RESPONSE
-from saltlite.core.messages import LOGINS_BUSY, PublishReply
+from saltlite.core.messages import (
+    LOGIN_UNKNOWN,
+    LOGINS_BUSY,
+    NOT_AUTHENTICATED,
+    TOKEN_UNKNOWN,
+    USER_UNKNOWN,
+    PublishReply,
+)
 from saltlite.errors import MasterRefused
 
 _NOT_ALLOWED: Final = frozenset(
-    ("AuthenticationError", "AuthorizationError", "TokenAuthenticationError",
-     "EauthAuthenticationError", "UserAuthenticationError")
-)  # fmt: skip
+    (NOT_AUTHENTICATED, "AuthorizationError", TOKEN_UNKNOWN, LOGIN_UNKNOWN, USER_UNKNOWN)
+)
 
 
 def as_http_error(refused: MasterRefused) -> HttpError:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.cli.command import complain
-from saltlite.core.messages import LOGINS_BUSY
+from saltlite.core.messages import LOGIN_UNKNOWN, LOGINS_BUSY, NOT_AUTHENTICATED, TOKEN_UNKNOWN
 from saltlite.errors import AccessDenied, MasterRefused, StoreError
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ UNAVAILABLE: Final = (
 )
 """Salt's words."""
 
-_NOT_KNOWN: Final = frozenset(
-    ("AuthenticationError", "EauthAuthenticationError", "TokenAuthenticationError")
-)
+_NOT_KNOWN: Final = frozenset((NOT_AUTHENTICATED, LOGIN_UNKNOWN, TOKEN_UNKNOWN))
 
 
 class LoginFailed(Exception):

@@ -34,7 +34,15 @@ from saltlite.client.collect import (
 from saltlite.client.hearers import BlockingHearers, Connections
 from saltlite.client.identity import local_key, sender
 from saltlite.client.job_request import JobRequest, credentials_of
-from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply, refusal
+from saltlite.core.messages import (
+    FOLLOW,
+    NO_MINIONS,
+    NOT_AUTHENTICATED,
+    USER_UNKNOWN,
+    PublishLoad,
+    PublishReply,
+    refusal,
+)
 from saltlite.errors import MasterAbsent, MasterRefused, RequestTimeout, StoreError
 from saltlite.transport.addresses import MasterSockets, tcp
 from saltlite.transport.bus import EventSubscriber
@@ -60,7 +68,7 @@ RUN_PREFIX = "salt/run/"
 RUN_PATIENCE_S = 60.0
 """Between two looks whether a run has ended; it may take for ever."""
 
-NOT_KNOWN = frozenset({"AuthenticationError", "UserAuthenticationError"})
+NOT_KNOWN = frozenset({NOT_AUTHENTICATED, USER_UNKNOWN})
 """How a master calls it that it does not know a local key."""
 
 NOT_RUNNING = "The salt master could not be contacted. Is master running?"

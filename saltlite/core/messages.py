@@ -34,6 +34,7 @@ DEFAULT_ENCRYPTION: Final = "OAEP-SHA1"
 DEFAULT_SIGNING: Final = "PKCS1v15-SHA1"
 
 _T = TypeVar("_T")
+_Default = TypeVar("_Default")
 
 
 class LoadNotAMap(WireError):
@@ -85,22 +86,6 @@ def as_text(value: object, what: str) -> str:
     return value
 
 
-def _text_or_none(value: object, what: str) -> str | None:
-    return None if value is None else as_text(value, what)
-
-
-def _int_or_none(value: object, what: str) -> int | None:
-    return None if value is None else as_int(value, what)
-
-
-def _bytes_or_none(value: object, what: str) -> bytes | None:
-    return None if value is None else as_bytes(value, what)
-
-
-def _read_map(value: object, what: str) -> dict[str, Any]:
-    return {} if value is None else as_map(value, what)
-
-
 def _read_list(value: object, what: str) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -135,6 +120,14 @@ def _take_optional(
     load: Mapping[str, object], name: str, read: Callable[[Any, str], _T], default: object
 ) -> _T:
     return read(load[name], name) if name in load else cast(_T, default)
+
+
+def _take_or(
+    load: Mapping[str, object], name: str, read: Callable[[Any, str], _T], default: _Default
+) -> _T | _Default:
+    """``default`` where the field is missing or null: Salt leaves out some, and writes others."""
+    value = load.get(name)
+    return default if value is None else read(value, name)
 
 
 def _other_fields(load: Mapping[str, object], known: frozenset[str]) -> dict[str, Any]:
@@ -183,7 +176,7 @@ class Envelope:
             enc=enc,
             load=_read_sealed_or_clear(envelope, enc),
             version=_take_field(envelope, "version", as_int),
-            id=_take_optional(envelope, "id", _text_or_none, None),
+            id=_take_or(envelope, "id", as_text, None),
             enc_algo=_take_optional(envelope, "enc_algo", as_text, DEFAULT_ENCRYPTION),
             sig_algo=_take_optional(envelope, "sig_algo", as_text, DEFAULT_SIGNING),
         )
@@ -247,10 +240,10 @@ class AuthRequest:
                 id=_take_field(load, "id", _minion_id),
                 nonce=nonce,
                 pub=_take_field(load, "pub", _read_pub),
-                token=_take_optional(load, "token", _bytes_or_none, None),
+                token=_take_or(load, "token", as_bytes, None),
                 enc_algo=enc_algo,
                 sig_algo=sig_algo,
-                autosign_grains=_take_optional(load, "autosign_grains", _autosign_grains, {}),
+                autosign_grains=_take_or(load, "autosign_grains", _autosign_grains, {}),
             )
         except WireError as error:
             return cls("", nonce, "", enc_algo=enc_algo, sig_algo=sig_algo, problem=str(error))
@@ -288,7 +281,7 @@ def _read_pub(value: object, what: str) -> str:
 
 
 def _autosign_grains(value: object, what: str) -> dict[str, Plain]:
-    grains = _read_map(value, what)
+    grains = as_map(value, what)
     if len(grains) > AUTOSIGN_GRAINS_LIMIT:
         raise WireError(f"{what} has too many grains")
     for name, grain in grains.items():
@@ -393,19 +386,19 @@ class Job:
             arg=_take_field(load, "arg", _arguments_for(fun)),
             tgt=_take_field(load, "tgt", _text_or_texts),
             tgt_type=_take_optional(load, "tgt_type", as_text, "glob"),
-            ret=_take_optional(load, "ret", _read_ret, ""),
-            user=_take_optional(load, "user", _text_or_none, None) or "",
+            ret=_take_or(load, "ret", as_text, ""),
+            user=_take_or(load, "user", as_text, ""),
             delimiter=_take_optional(load, "delimiter", as_text, ":"),
-            metadata=_take_optional(load, "metadata", _map_or_none, None),
-            module_executors=_take_optional(load, "module_executors", _read_executors, None),
+            metadata=_take_or(load, "metadata", as_map, None),
+            module_executors=_take_or(load, "module_executors", _text_or_texts, None),
             executor_opts=load.get("executor_opts"),
-            ret_config=_take_optional(load, "ret_config", _text_or_none, None),
-            ret_kwargs=_take_optional(load, "ret_kwargs", _map_or_none, None),
-            id=_take_optional(load, "id", _text_or_none, None),
-            master_id=_take_optional(load, "master_id", _text_or_none, None),
-            to=_take_optional(load, "to", _int_or_none, None),
-            start_event=_take_optional(load, "start_event", _flag_or_none, None),
-            not_after=_take_optional(load, "not_after", _int_or_none, None),
+            ret_config=_take_or(load, "ret_config", as_text, None),
+            ret_kwargs=_take_or(load, "ret_kwargs", as_map, None),
+            id=_take_or(load, "id", as_text, None),
+            master_id=_take_or(load, "master_id", as_text, None),
+            to=_take_or(load, "to", as_int, None),
+            start_event=_take_or(load, "start_event", _read_flag, None),
+            not_after=_take_or(load, "not_after", as_int, None),
             # Kept, since functions with ``**kwargs`` are given all fields of the job.
             extra=_other_fields(load, _JOB_FIELDS | cls.FORBIDDEN),
         )
@@ -451,10 +444,6 @@ def _read_jid(value: object, what: str) -> str:
     return str(value)
 
 
-def _read_ret(value: object, what: str) -> str:
-    return "" if value is None else as_text(value, what)
-
-
 def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
     def read(value: object, what: str) -> list[Any]:
         lists = [_read_list(one, what) for one in _read_list(value, what)]
@@ -464,18 +453,6 @@ def _lists_for(functions: Sequence[str]) -> Callable[[Any, str], list[Any]]:
         return list(lists)
 
     return read
-
-
-def _map_or_none(value: object, what: str) -> dict[str, Any] | None:
-    return None if value is None else as_map(value, what)
-
-
-def _flag_or_none(value: object, what: str) -> bool | None:
-    return None if value is None else _read_flag(value, what)
-
-
-def _read_executors(value: object, what: str) -> str | list[str] | None:
-    return None if value is None else _text_or_texts(value, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,13 +489,13 @@ class JobReturn:
             id=_take_field(load, "id", _minion_id),
             return_=_take_field(load, "return", _read_anything),
             fun=_take_optional(load, "fun", _text_or_texts, ""),
-            fun_args=_take_optional(load, "fun_args", _list_or_empty, []),
-            retcode=_take_optional(load, "retcode", _read_retcode, 0),
-            success=_take_optional(load, "success", _read_success, True),
-            out=_take_optional(load, "out", _text_or_none, None),
-            user=_take_optional(load, "user", _text_or_none, None),
-            metadata=_take_optional(load, "metadata", _map_or_none, None),
-            master_id=_take_optional(load, "master_id", _text_or_none, None),
+            fun_args=_take_or(load, "fun_args", _read_list, []),
+            retcode=_take_or(load, "retcode", _read_retcode, 0),
+            success=_take_or(load, "success", _read_success, True),
+            out=_take_or(load, "out", as_text, None),
+            user=_take_or(load, "user", as_text, None),
+            metadata=_take_or(load, "metadata", as_map, None),
+            master_id=_take_or(load, "master_id", as_text, None),
             extra=_other_fields(load, _RETURN_FIELDS),
         )
 
@@ -546,20 +523,16 @@ def _return_jid(value: object, what: str) -> str:
     return str(value) if value in (UNASKED_JID, UNSTORED_JID) else _read_jid(value, what)
 
 
-def _list_or_empty(value: object, what: str) -> list[Any]:
-    return [] if value is None else _read_list(value, what)
-
-
 def _read_retcode(value: object, what: str) -> int | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
-    return 0 if value is None else as_int(value, what)
+    return as_int(value, what)
 
 
 def _read_success(value: object, what: str) -> bool | dict[str, Any] | list[Any]:
     if isinstance(value, (dict, list)):
         return _of_several(value, what)
-    return True if value is None else _read_flag(value, what)
+    return _read_flag(value, what)
 
 
 def _of_several(value: dict[Any, Any] | list[Any], what: str) -> dict[str, Any] | list[Any]:
@@ -597,10 +570,10 @@ class SyndicReturn:
             jid=_take_field(part, "jid", _return_jid),
             returns={name: as_map(one, "return") for name, one in found.items()},
             id=_take_optional(part, "id", as_text, ""),
-            fun=_take_optional(part, "fun", _fun_or_empty, ""),
-            load=_take_optional(part, "load", _read_map, {}),
-            out=_take_optional(part, "out", _text_or_none, None),
-            master_id=_take_optional(part, "master_id", _text_or_none, None),
+            fun=_take_or(part, "fun", _text_or_texts, ""),
+            load=_take_or(part, "load", as_map, {}),
+            out=_take_or(part, "out", as_text, None),
+            master_id=_take_or(part, "master_id", as_text, None),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -635,10 +608,6 @@ def read_syndic_returns(load: Mapping[str, object]) -> list[SyndicReturn]:
     if sum(len(one.returns) for one in found) > SYNDIC_RETURNS_LIMIT:
         raise WireError(f"more than {SYNDIC_RETURNS_LIMIT} returns in one request")
     return found
-
-
-def _fun_or_empty(value: object, what: str) -> str | list[str]:
-    return "" if value is None else _text_or_texts(value, what)
 
 
 # --- clear commands ---------------------------------------------------------------------
@@ -688,12 +657,12 @@ class PublishLoad:
             fun=fun,
             arg=_take_optional(load, "arg", _arguments_for(fun), []),
             tgt_type=_take_optional(load, "tgt_type", as_text, "glob"),
-            ret=_take_optional(load, "ret", _read_ret, ""),
-            jid=_take_optional(load, "jid", _new_jid, ""),
-            user=_take_optional(load, "user", _text_or_none, None) or "",
-            key=_take_optional(load, "key", _text_or_none, None),
-            kwargs=_take_optional(load, "kwargs", _read_map, {}),
-            to=_take_optional(load, "to", _int_or_none, None),
+            ret=_take_or(load, "ret", as_text, ""),
+            jid=_take_or(load, "jid", _new_jid, ""),
+            user=_take_or(load, "user", as_text, ""),
+            key=_take_or(load, "key", as_text, None),
+            kwargs=_take_or(load, "kwargs", as_map, {}),
+            to=_take_or(load, "to", as_int, None),
             extra=_other_fields(load, _PUBLISH_FIELDS),
         )
 
@@ -723,7 +692,7 @@ _PUBLISH_FIELDS = _wire_names(PublishLoad) | {"cmd"}
 
 
 def _new_jid(value: object, what: str) -> str:
-    return "" if value is None or value == "" else _read_jid(value, what)
+    return "" if value == "" else _read_jid(value, what)
 
 
 FOLLOW = "__follow__"
@@ -759,7 +728,7 @@ class PublishReply:
             jid=_take_field(load, "jid", _text_or_none),
             minions=_take_field(load, "minions", _read_texts),
             missing=_take_optional(load, "missing", _read_texts, []),
-            error=_take_optional(load, "error", _text_or_none, None),
+            error=_take_or(load, "error", as_text, None),
             ticket=_take_optional(load, FOLLOW, as_text, ""),
         )
 
@@ -773,6 +742,10 @@ class PublishReply:
         if self.ticket:
             load[FOLLOW] = self.ticket
         return {"enc": "clear", "load": load}
+
+
+def _text_or_none(value: object, what: str) -> str | None:
+    return None if value is None else as_text(value, what)
 
 
 def refusal(plain: object) -> tuple[str, str] | None:
@@ -793,10 +766,20 @@ def refusal(plain: object) -> tuple[str, str] | None:
 LOGINS_BUSY: Final = "LoginsBusyError"
 """The name of the error reply to who may ask again: his login was not checked."""
 
+NOT_AUTHENTICATED: Final = "AuthenticationError"
+USER_UNKNOWN: Final = "UserAuthenticationError"
+TOKEN_UNKNOWN: Final = "TokenAuthenticationError"  # noqa: S105 - the name of an error
+LOGIN_UNKNOWN: Final = "EauthAuthenticationError"
+"""The names of error replies to who is not known: of a job, and of what was shown for a run."""
+
 
 def clear_refusal(name: str, message: str) -> dict[str, Plain]:
     """The error reply to a clear command."""
     return {"error": {"name": name, "message": message}}
+
+
+AUTHENTICATION_REFUSED: Final = clear_refusal(NOT_AUTHENTICATED, "Authentication error occurred.")
+"""The reply to who may not publish, nor ask about a job, and is not told why."""
 
 
 # --- events -----------------------------------------------------------------------------
@@ -832,7 +815,7 @@ class MinionEvents:
         """
         load = as_map(plain, "_minion_event")
         minion_id = _take_field(load, "id", _minion_id)
-        pretag = _take_optional(load, "pretag", _text_or_none, None)
+        pretag = _take_or(load, "pretag", as_text, None)
         if "events" not in load:
             return cls(minion_id, [MinionEvent(_take_field(load, "tag", _read_tag), load)], pretag)
         listed = _take_field(load, "events", _read_list)

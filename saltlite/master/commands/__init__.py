@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from saltlite.core.messages import clear_refusal as error_reply
+from saltlite.core.messages import AUTHENTICATION_REFUSED
 from saltlite.master.command import Command, Handler, IsSlow, Repeats, Sender, always
 from saltlite.master.commands import (
     auth,
@@ -48,8 +48,6 @@ def _reading_command(
     return Command(name, Sender.MINION, handler, Repeats.READ, refused, slow=slow)
 
 
-_AUTHENTICATION: Final = error_reply("AuthenticationError", "Authentication error occurred.")
-
 COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
     # Nobody is proven here yet: handlers of Sender.USER authenticate before anything else.
     ("clear", one.name): one
@@ -60,7 +58,7 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             "publish",
             Sender.USER,
             publish.publish,
-            refused=_AUTHENTICATION,
+            refused=AUTHENTICATION_REFUSED,
             slow=publish.is_slow,
         ),
         _clear_command("runner", Sender.USER, clear.runner, clear.USER_REFUSED),
@@ -72,10 +70,10 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             "authorize",
             Sender.USER,
             authorize.authorize,
-            refused=_AUTHENTICATION,
+            refused=AUTHENTICATION_REFUSED,
             slow=authorize.is_slow,
         ),
-        _clear_command("follow", Sender.USER, follow.follow, follow.NO_TICKETS),
+        _clear_command("follow", Sender.USER, follow.follow, AUTHENTICATION_REFUSED),
     )
 } | {
     ("aes", one.name): one

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.core.messages import clear_refusal
+from saltlite.core.messages import AUTHENTICATION_REFUSED
 from saltlite.core.plain import PlainMap
 from saltlite.errors import WireError
 from saltlite.master.commands import clear, publish
@@ -18,17 +18,16 @@ from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
 
 LOADS_MOST: Final = 100
-NOT_AUTHENTICATED: Final = clear_refusal("AuthenticationError", "Authentication error occurred.")
 
 
 def authorize(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """``{"refused": None}``, or the error that the first refused load would be answered with."""
-    user = authenticate(ctx, load, load, NOT_AUTHENTICATED)
+    user = authenticate(ctx, load, load, AUTHENTICATION_REFUSED)
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
         ctx.refusals.refuse("authorize", f"not authenticated by {user.proof}")
-        return NOT_AUTHENTICATED
+        return AUTHENTICATION_REFUSED
     loads = load.get("loads")
     if not isinstance(loads, list) or len(loads) > LOADS_MOST:
         raise WireError("loads is not a list")

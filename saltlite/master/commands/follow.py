@@ -16,7 +16,6 @@ import hmac
 from collections.abc import Mapping
 from typing import Any, Final
 
-from saltlite.core.messages import clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import WireError
 from saltlite.master.context import MasterContext
@@ -34,7 +33,6 @@ ASKS_PER_S: Final = 50.0
 
 TICKET_LIMIT: Final = 1024
 HAD_MOST: Final = 200_000
-NO_TICKETS: Final = clear_refusal("AuthenticationError", "Authentication error occurred.")
 
 
 def grant_ticket(ctx: MasterContext, asked: object, jid: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from saltlite.core.access import find_fault_in_entries, user_entries
 from saltlite.core.dataclasses import dataclass
-from saltlite.core.messages import clear_refusal
+from saltlite.core.messages import LOGIN_UNKNOWN, TOKEN_UNKNOWN, USER_UNKNOWN, clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
 from saltlite.master.acl import AuthenticatedUser
@@ -40,9 +40,9 @@ NOT_SHOWN: Final = ("entries", BY_MODULE)
 TOKEN_LIFE_MOST_S: Final = 10 * 365 * 86400.0
 
 _ERRORS: Final = {
-    "user": "UserAuthenticationError",
-    "token": "TokenAuthenticationError",
-    "eauth": "EauthAuthenticationError",
+    "user": USER_UNKNOWN,
+    "token": TOKEN_UNKNOWN,
+    "eauth": LOGIN_UNKNOWN,
 }
 
 

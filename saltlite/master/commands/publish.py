@@ -16,7 +16,13 @@ from saltlite.channel.publication import topics
 from saltlite.core import tags
 from saltlite.core.dataclasses import replace
 from saltlite.core.jid import usable_jid
-from saltlite.core.messages import FOLLOW, NO_MINIONS, PublishLoad, PublishReply
+from saltlite.core.messages import (
+    AUTHENTICATION_REFUSED,
+    FOLLOW,
+    NO_MINIONS,
+    PublishLoad,
+    PublishReply,
+)
 from saltlite.core.messages import clear_refusal as error
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import Expected, Target, is_compared_whole
@@ -40,7 +46,6 @@ from saltlite.master.refusals import printable
 
 log = logging.getLogger(__name__)
 
-NOT_AUTHENTICATED: Final = error("AuthenticationError", "Authentication error occurred.")
 NOT_AUTHORISED: Final = error("AuthorizationError", "Authorization error occurred.")
 
 ASKED_BY: Final = "peer_of"
@@ -69,13 +74,13 @@ _JOB_OPTIONS: Final = (
 
 def publish(ctx: MasterContext, load: Mapping[str, object]) -> PlainMap | Later:
     """Publish a job for an authenticated user."""
-    user = authenticate(ctx, load, _find_credentials(load), NOT_AUTHENTICATED)
+    user = authenticate(ctx, load, _find_credentials(load), AUTHENTICATION_REFUSED)
     if isinstance(user, Later):
         return user
     if isinstance(user, Unknown):
         # Whoever is not known learns nothing about the form either.
         ctx.refusals.refuse("publish", f"not authenticated by {user.proof}")
-        return NOT_AUTHENTICATED
+        return AUTHENTICATION_REFUSED
     try:
         wanted = PublishLoad.from_wire(_without_credentials(load))
     except WireError as problem:
