@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.providers.watch import settings
 
@@ -17,12 +19,21 @@ NOTIFY_DAYS: Final = 45
 ALWAYS: Final = -1
 
 
+@dataclass(frozen=True, slots=True)
+class CertInfoOptions:
+    """The configuration of this beacon."""
+
+    files: Any = None
+    notify_days: Any = NOTIFY_DAYS
+
+
 def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
-    if not isinstance(config.get("files"), (list, tuple)):
+    options = read_fields(CertInfoOptions, config)
+    if not isinstance(options.files, (list, tuple)):
         return False, "Configuration for cert_info beacon must contain files option, a list."
     try:
-        list(_files(config))
+        list(_files(options))
     except ValueError as error:
         return False, f"Configuration for cert_info beacon: {error}."
     return settings.VALID
@@ -33,24 +44,23 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     now = datetime.now(timezone.utc)
     found = [
         certificate
-        for path, days in _files(config)
+        for path, days in _files(read_fields(CertInfoOptions, config))
         for certificate in _expiring(ctx, path, days, now)
     ]
     return [{"certificates": found}] if found else []
 
 
-def _files(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _files(options: CertInfoOptions) -> Iterator[tuple[str, float]]:
     """The paths, each with its number of days.
 
     Raises:
         ValueError: one is neither a path nor a map of one with its options.
     """
-    general = config.get("notify_days", NOTIFY_DAYS)
-    for each in config["files"]:
-        for path, options in each.items() if isinstance(each, Mapping) else ((each, {}),):
-            if not isinstance(path, str) or not isinstance(options or {}, Mapping):
+    for each in options.files:
+        for path, own in each.items() if isinstance(each, Mapping) else ((each, {}),):
+            if not isinstance(path, str) or not isinstance(own or {}, Mapping):
                 raise ValueError(f"{each!r:.80} is no path and no map of one")
-            days = (options or {}).get("notify_days", general)
+            days = (own or {}).get("notify_days", options.notify_days)
             if isinstance(days, bool) or not isinstance(days, (int, float)):
                 raise ValueError(f"notify_days must be a number, not {days!r:.80}")
             yield path, days

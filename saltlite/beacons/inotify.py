@@ -9,10 +9,30 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.watch import inotify, settings
 
 KEPT = "watches"
 SWITCHES = ("recurse", "auto_add")
+
+
+@dataclass(frozen=True, slots=True)
+class InotifyOptions:
+    """The configuration of this beacon."""
+
+    files: Any = None
+    coalesce: Any = False
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPathOptions:
+    """What is configured for one path."""
+
+    mask: Any = inotify.DEFAULT
+    recurse: Any = False
+    auto_add: Any = False
+    exclude: Any = ()
 
 
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
@@ -22,7 +42,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     checked = settings.check_map("inotify", config, "files")
     if not checked[0]:
         return checked
-    for path, options in config["files"].items():
+    for path, options in read_fields(InotifyOptions, config).files.items():
         text = _check_options(str(path), options)
         if text:
             return False, text
@@ -46,17 +66,16 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     With ``coalesce`` the same change of the same path is told once. When the kernel could not keep
     all changes, that is an event of its own.
     """
+    given = read_fields(InotifyOptions, config)
     if KEPT not in ctx.kept:
-        files = config["files"].items()
+        files = given.files.items()
         ctx.kept[KEPT] = inotify.Watches(_parse_path(str(p), options or {}) for p, options in files)
     watches: inotify.Watches = ctx.kept[KEPT]
     changes = [*watches.changes(), *watches.look_for_missing()]
     events = [(each.watched, each.path, inotify.name_of(each.mask)) for each in changes]
     return [
         {"tag": watched, "path": path, "change": change}
-        for watched, path, change in (
-            dict.fromkeys(events) if config.get("coalesce", False) else events
-        )
+        for watched, path, change in (dict.fromkeys(events) if given.coalesce else events)
     ]
 
 
@@ -66,18 +85,19 @@ def close(ctx: BeaconContext, config: Mapping[str, object]) -> None:
         ctx.kept.pop(KEPT).close()
 
 
-def _parse_path(path: str, options: Mapping[str, object]) -> inotify.WatchedPath:
+def _parse_path(path: str, given: Mapping[str, object]) -> inotify.WatchedPath:
     """A configured path; raises ValueError, re.error."""
-    words = options.get("mask", inotify.DEFAULT)
+    options = read_fields(WatchedPathOptions, given)
+    words = options.mask
     words = [words] if isinstance(words, str) else words
     if not isinstance(words, (list, tuple)):
         raise ValueError("mask must be a list of words")
     return inotify.WatchedPath(
         path=path.rstrip("/") or "/",
         mask=inotify.mask_of(words) or inotify.mask_of(inotify.DEFAULT),
-        recurse=bool(options.get("recurse", False)),
-        auto_add=bool(options.get("auto_add", False)),
-        is_left_out=_excluder(options.get("exclude", ())),
+        recurse=bool(options.recurse),
+        auto_add=bool(options.auto_add),
+        is_left_out=_excluder(options.exclude),
     )
 
 

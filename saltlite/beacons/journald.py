@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.watch import settings
 from saltlite.providers.watch.journal import Journal, simple_fields
 
 KEPT: Final = "journal"
+
+
+@dataclass(frozen=True, slots=True)
+class JournaldOptions:
+    """The configuration of this beacon."""
+
+    services: Any = None
 
 
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
@@ -17,7 +26,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     checked = settings.check_map("journald", config, "services")
     if not checked[0]:
         return checked
-    for name, fields in config["services"].items():
+    for name, fields in read_fields(JournaldOptions, config).services.items():
         if not isinstance(fields, Mapping):
             return False, f"Configuration for journald beacon: {name} must be a map of fields."
     return settings.VALID
@@ -28,10 +37,11 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     if KEPT not in ctx.kept:
         ctx.kept[KEPT] = Journal(ctx.minion.host)
     journal: Journal = ctx.kept[KEPT]
+    services = read_fields(JournaldOptions, config).services
     found = []
     for entry in journal.entries():
         fields = simple_fields(entry)
-        for name, wanted in config["services"].items():
+        for name, wanted in services.items():
             if all(fields.get(str(field)) == value for field, value in wanted.items()):
                 found.append({"tag": str(name), **fields})
     return found

@@ -7,10 +7,22 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.watch import settings
 
 OWN_OPTIONS: Final = ("emitatstartup", "onchangeonly")
+KEPT: Final = "outside"
 AVERAGES: Final = ("1m", "5m", "15m")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """The configuration of this beacon."""
+
+    averages: Any = None
+    onchangeonly: Any = False
+    emitatstartup: Any = True
 
 
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
@@ -21,8 +33,9 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     text = settings.check_switches("load", "load", config, OWN_OPTIONS)
     if text:
         return False, text
+    averages = read_fields(LoadOptions, config).averages
     for name in AVERAGES:
-        if not _are_bounds(config["averages"].get(name)):
+        if not _are_bounds(averages.get(name)):
             text = f"Configuration for load beacon: {name} must be a list of two numbers."
             return False, text
     return settings.VALID
@@ -42,14 +55,15 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     With ``onchangeonly`` only when one leaves its bounds or comes back to them; then
     ``emitatstartup`` ``False`` leaves out the first look.
     """
+    options = read_fields(LoadOptions, config)
     now = dict(zip(AVERAGES, os.getloadavg(), strict=True))
-    outside = {name: _is_outside(now[name], config["averages"][name]) for name in AVERAGES}
-    before: dict[str, bool] | None = ctx.kept.get("outside")
-    ctx.kept["outside"] = outside
-    if not config.get("onchangeonly", False):
+    outside = {name: _is_outside(now[name], options.averages[name]) for name in AVERAGES}
+    before: dict[str, bool] | None = ctx.kept.get(KEPT)
+    ctx.kept[KEPT] = outside
+    if not options.onchangeonly:
         return [now] if any(outside.values()) else []
     if before is None:
-        return [now] if any(outside.values()) and config.get("emitatstartup", True) else []
+        return [now] if any(outside.values()) and options.emitatstartup else []
     return [now] if outside != before else []
 
 

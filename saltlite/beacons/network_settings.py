@@ -7,10 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.network import attributes
 from saltlite.providers.watch import settings
 
 KEPT: Final = "interfaces"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettingsOptions:
+    """The configuration of this beacon."""
+
+    interfaces: Any = None
+    coalesce: Any = False
 
 
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
@@ -18,7 +28,7 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     checked = settings.check_map("network_settings", config, "interfaces")
     if not checked[0]:
         return checked
-    for name, wanted in config["interfaces"].items():
+    for name, wanted in read_fields(NetworkSettingsOptions, config).interfaces.items():
         if not isinstance(wanted or {}, Mapping):
             return False, f"Configuration for network_settings beacon: {name} must be a map."
         unknown = sorted(set(map(str, wanted or {})) - set(attributes.NAMES))
@@ -34,26 +44,29 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
 
     With ``onvalue`` only when one has that value now. ``coalesce`` tells all in one event.
     """
+    options = read_fields(NetworkSettingsOptions, config)
     now = {
         name: attributes.read(ctx.minion.host, name, [*wanted])
-        for name, wanted in _find_interfaces(ctx, config)
+        for name, wanted in _find_interfaces(ctx, options)
     }
     before: dict[str, dict[str, Any]] = ctx.kept.get(KEPT, now)
     ctx.kept[KEPT] = now
     changes = {
         name: changed
-        for name, wanted in _find_interfaces(ctx, config)
+        for name, wanted in _find_interfaces(ctx, options)
         if name in before and (changed := _changes(before[name], now.get(name, {}), wanted))
     }
-    if config.get("coalesce", False):
+    if options.coalesce:
         return [{"tag": "result", "changes": changes}] if changes else []
     return [{"tag": n, "interface": n, "change": change} for n, change in changes.items()]
 
 
-def _find_interfaces(ctx: BeaconContext, config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _find_interfaces(
+    ctx: BeaconContext, options: NetworkSettingsOptions
+) -> Iterator[tuple[str, Any]]:
     """The interfaces there are that are asked about, with the attributes."""
     for name in ctx.minion.host.names(attributes.CLASS):
-        for pattern, wanted in config["interfaces"].items():
+        for pattern, wanted in options.interfaces.items():
             if fnmatch.fnmatchcase(name, str(pattern)):
                 yield name, wanted or {}
                 break

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers import pkg
 from saltlite.providers.pkg.protocol import NO_OPTIONS
 from saltlite.providers.watch import settings
@@ -14,11 +16,19 @@ STAMPS: Final = "stamps"
 KNOWN: Final = "known"
 
 
+@dataclass(frozen=True, slots=True)
+class PkgOptions:
+    """The configuration of this beacon."""
+
+    pkgs: Any = None
+    refresh: Any = False
+
+
 def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     if "pkgs" not in config:
         return False, "Configuration for pkg beacon requires list of pkgs."
-    names = config["pkgs"]
+    names = read_fields(PkgOptions, config).pkgs
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         return False, "Configuration for pkg beacon requires pkgs to be a list of names."
     return settings.VALID
@@ -29,14 +39,15 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
 
     ``refresh`` gets the lists of packages anew at each look.
     """
+    options = read_fields(PkgOptions, config)
     manager = pkg.provider(ctx.minion)
     stamps = pkg.database_stamps(ctx.minion)
-    if stamps is not None and stamps == ctx.kept.get(STAMPS) and not config.get("refresh", False):
+    if stamps is not None and stamps == ctx.kept.get(STAMPS) and not options.refresh:
         return []
     ctx.kept[STAMPS] = stamps
-    if config.get("refresh", False):
+    if options.refresh:
         manager.refresh(NO_OPTIONS)
-    names = [str(name) for name in config["pkgs"]]
+    names = [str(name) for name in options.pkgs]
     installed = manager.list_installed()
     available = manager.available(names, NO_OPTIONS)
     known: dict[str, str] = ctx.kept.setdefault(KNOWN, {})

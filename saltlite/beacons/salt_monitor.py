@@ -6,7 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.watch import settings
+
+
+@dataclass(frozen=True, slots=True)
+class SaltMonitorOptions:
+    """The configuration of this beacon."""
+
+    salt_fun: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """The arguments of one function, where they are named as such."""
+
+    args: Any = ()
+    kwargs: Any = None
 
 
 def validate(config: Mapping[str, object]) -> tuple[bool, str]:
@@ -14,7 +31,7 @@ def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     if "salt_fun" not in config:
         return False, "Configuration for salt_monitor beacon requires salt_fun."
     try:
-        for name, _, _ in _calls(config["salt_fun"]):
+        for name, _, _ in _calls(read_fields(SaltMonitorOptions, config).salt_fun):
             if "." not in name:
                 return False, f"Configuration for salt_monitor beacon: {name} is no function."
     except ValueError as error:
@@ -24,11 +41,11 @@ def validate(config: Mapping[str, object]) -> tuple[bool, str]:
 
 def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, Any]]:
     """Call the functions; tell what those give that give something."""
-    is_text = isinstance(config["salt_fun"], str)
+    wanted = read_fields(SaltMonitorOptions, config).salt_fun
     found = []
-    for name, args, kwargs in _calls(config["salt_fun"]):
+    for name, args, kwargs in _calls(wanted):
         value = ctx.minion.functions.call(name, *args, **kwargs)
-        if value or is_text:
+        if value or isinstance(wanted, str):
             event: dict[str, Any] = {"salt_fun": name, "ret": value}
             event |= {"args": args} if args else {}
             found.append(event | ({"kwargs": kwargs} if kwargs else {}))
@@ -57,7 +74,8 @@ def _arguments(name: str, given: object) -> tuple[list[Any], dict[str, Any]]:
     if isinstance(given, Mapping):
         if set(given) - {"args", "kwargs"}:
             raise ValueError(f"only args and kwargs are allowed under {name}")
-        return list(given.get("args") or ()), settings.map_of(given.get("kwargs"))
+        arguments = read_fields(CallArguments, given)
+        return list(arguments.args or ()), settings.map_of(arguments.kwargs)
     if not isinstance(given, (list, tuple)):
         raise ValueError(f"the arguments of {name} must be a list or a map")
     keywords = [each for each in given if isinstance(each, Mapping)]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from saltlite.context import BeaconContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.providers.watch import inotify, settings
 
 KEPT: Final = "watches"
@@ -19,15 +21,29 @@ ASKED: Final = inotify.mask_of(
 _FROM, _TO = inotify.Mask.MOVED_FROM, inotify.Mask.MOVED_TO
 
 
+@dataclass(frozen=True, slots=True)
+class WatchdogOptions:
+    """The configuration of this beacon."""
+
+    directories: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryOptions:
+    """What is configured for one directory."""
+
+    mask: Any = tuple(WORDS)
+
+
 def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
     """Check the configuration of this beacon."""
     checked = settings.check_map("watchdog", config, "directories")
     if not checked[0]:
         return checked
-    for path, options in config["directories"].items():
+    for path, options in read_fields(WatchdogOptions, config).directories.items():
         if options is not None and not isinstance(options, Mapping):
             return False, f"Configuration for watchdog beacon: {path} must be a map."
-        mask = (options or {}).get("mask", list(WORDS))
+        mask = read_fields(DirectoryOptions, options or {}).mask
         if not isinstance(mask, (list, tuple)) or not set(map(str, mask)) <= set(WORDS):
             text = f"mask of {path} must be a list of {', '.join(WORDS)}"
             return False, f"Configuration for watchdog beacon: {text}."
@@ -37,8 +53,8 @@ def validate(config: Mapping[str, Any]) -> tuple[bool, str]:
 def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tell what has changed in the directories since the last look; not what is below others."""
     masks = {
-        str(path).rstrip("/") or "/": (options or {}).get("mask", list(WORDS))
-        for path, options in config["directories"].items()
+        str(path).rstrip("/") or "/": read_fields(DirectoryOptions, options or {}).mask
+        for path, options in read_fields(WatchdogOptions, config).directories.items()
     }
     if KEPT not in ctx.kept:
         ctx.kept[KEPT] = inotify.Watches(inotify.WatchedPath(path, ASKED) for path in masks)
