@@ -11,9 +11,10 @@ from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.modules.docker import containers as module
 from saltlite.providers.docker import options
+from saltlite.providers.docker.container import Container
 from saltlite.providers.docker.engine import EngineError
 from saltlite.states._docker.once import Once, run_each_time
-from saltlite.states._docker.running import RunningContainer, replace_anyway
+from saltlite.states._docker.running import RunningContainer, find_container, replace_anyway
 from saltlite.states._docker.signals import send_signal
 
 
@@ -158,7 +159,7 @@ def _state_of(ctx: MinionContext, name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbsentContainer(Resource[Mapping[str, str] | None]):
+class AbsentContainer(Resource[Container | None]):
     """A container that is not there."""
 
     drawn = frozenset({"removed"})
@@ -166,16 +167,13 @@ class AbsentContainer(Resource[Mapping[str, str] | None]):
     name: str
     force: bool
 
-    def read(self, ctx: MinionContext) -> Mapping[str, str] | None:
-        state = _state_of(ctx, self.name)
-        if state is None:
-            return None
-        return {"state": state, "id": str(ctx.follow(module.inspect_container, self.name)["Id"])}
+    def read(self, ctx: MinionContext) -> Container | None:
+        return find_container(ctx, self.name)
 
-    def plan(self, now: Mapping[str, str] | None) -> Sequence[Step] | Verdict:
+    def plan(self, now: Container | None) -> Sequence[Step] | Verdict:
         if now is None:
             return []
-        runs = now["state"] != "stopped"
+        runs = now.state != "stopped"
         if runs and not self.force:
             said = "Container is running, set force to True to forcibly remove it"
             return Verdict(result=False, comment=said)
@@ -184,12 +182,12 @@ class AbsentContainer(Resource[Mapping[str, str] | None]):
             Step(
                 would=f"Container '{self.name}' will be removed",
                 did=f"{verb} container '{self.name}'",
-                changes={"removed": [now["id"]]},
+                changes={"removed": [now.id]},
                 run=lambda ctx: ctx.follow(module.rm_, self.name, force=self.force),
             )
         ]
 
-    def comment_unchanged(self, now: Mapping[str, str] | None) -> str:
+    def comment_unchanged(self, now: Container | None) -> str:
         return f"Container '{self.name}' does not exist"
 
 

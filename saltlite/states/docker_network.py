@@ -9,9 +9,9 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict, join_changes
-from saltlite.modules.docker import containers as container_module
 from saltlite.modules.docker import networks as module
 from saltlite.providers.docker import comparison, options
+from saltlite.providers.docker.container import Container
 from saltlite.providers.docker.engine import EngineError
 from saltlite.states._docker.running import find_container
 
@@ -54,11 +54,11 @@ def present(
     )
 
 
-def _is_running(container: Facts | None) -> bool:
-    return container is not None and container_module.state_of(container) == "running"
+def _is_running(container: Container | None) -> bool:
+    return container is not None and container.state == "running"
 
 
-def _warn_of(there: Mapping[str, Facts | None]) -> list[str]:
+def _warn_of(there: Mapping[str, Container | None]) -> list[str]:
     missing = [name for name, found in there.items() if found is None]
     idle = [name for name, found in there.items() if found is not None and not _is_running(found)]
     said = (("do not exist", missing), ("are not running", idle))

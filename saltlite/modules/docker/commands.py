@@ -10,7 +10,7 @@ from saltlite.context import MinionContext
 from saltlite.core.arguments import takes_options
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import UsageError
-from saltlite.modules.docker.containers import inspect_container
+from saltlite.modules.docker.containers import look_at
 from saltlite.modules.docker.networks import engine
 from saltlite.providers.docker.engine import in_order, segment, streams
 
@@ -52,7 +52,7 @@ def _run_in_container(ctx: MinionContext, options: ExecOptions, name: str, cmd: 
         raise UsageError(f"exec_driver: {options.exec_driver} is not there, only docker-exec")
     words = ["sh", "-c", cmd] if options.python_shell else shlex.split(cmd)
     asked = engine(ctx)
-    ident = inspect_container(ctx, name)["Id"]
+    ident = look_at(ctx, name).id
     body: Mapping[str, Any] = {"AttachStdout": True, "AttachStderr": True, "Cmd": words}
     made = asked.post(f"/containers/{segment(ident)}/exec", body)["Id"]
     data = asked.raw("POST", f"/exec/{segment(made)}/start", {"Detach": False, "Tty": False})

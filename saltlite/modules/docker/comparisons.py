@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.modules.docker.containers import inspect_container
+from saltlite.modules.docker.containers import look_at
 from saltlite.modules.docker.networks import inspect_network
 from saltlite.providers.docker import comparison, options
 
@@ -19,7 +19,7 @@ def compare_containers(
 
         salt '*' docker.compare_containers web old_web ignore=Hostname
     """
-    pair = [inspect_container(ctx, name) for name in (first, second)]
+    pair = [look_at(ctx, name) for name in (first, second)]
     return comparison.compare_containers(pair[0], pair[1], _list_ignored(ignore))
 
 
@@ -42,11 +42,9 @@ def compare_container_networks(ctx: MinionContext, first: str, second: str) -> d
 
         salt '*' docker.compare_container_networks web old_web
     """
-    pair = [inspect_container(ctx, name) for name in (first, second)]
+    pair = [look_at(ctx, name) for name in (first, second)]
     return comparison.compare_endpoints(
-        comparison.endpoints_of(pair[0]),
-        comparison.endpoints_of(pair[1]),
-        [comparison.short_id(each) for each in pair],
+        pair[0].networks, pair[1].networks, [each.short_id for each in pair]
     )
 
 

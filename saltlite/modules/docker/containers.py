@@ -11,11 +11,12 @@ from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.docker import images
 from saltlite.modules.docker.networks import connect, engine
 from saltlite.providers.docker import options
+from saltlite.providers.docker.container import Container, read_container
 from saltlite.providers.docker.engine import TIMEOUT_S, EngineError, in_order, segment
 
 _STOP_S = 10
 
-INTERNAL = ("check_room", "state_of")
+INTERNAL = ("check_room", "look_at")
 """Functions for other files; nobody calls them by name."""
 
 
@@ -73,15 +74,12 @@ def state(ctx: MinionContext, name: str) -> str:
 
         salt '*' docker.state web
     """
-    return state_of(inspect_container(ctx, name))
+    return look_at(ctx, name).state
 
 
-def state_of(container: Mapping[str, Any]) -> str:
-    """Return what a container does by what there is to know about it."""
-    found = container["State"]
-    if found.get("Paused"):
-        return "paused"
-    return "running" if found.get("Running") else "stopped"
+def look_at(ctx: MinionContext, name: str) -> Container:
+    """Return a container as a value."""
+    return read_container(inspect_container(ctx, name))
 
 
 def pid(ctx: MinionContext, name: str) -> int:
@@ -91,7 +89,7 @@ def pid(ctx: MinionContext, name: str) -> int:
 
         salt '*' docker.pid web
     """
-    return int(inspect_container(ctx, name)["State"]["Pid"])
+    return look_at(ctx, name).pid
 
 
 def ps(ctx: MinionContext, filters: Any = None, **kwargs: Any) -> dict[str, Any]:
@@ -135,7 +133,7 @@ def port(ctx: MinionContext, name: str, private_port: object = None) -> dict[str
 
         salt '*' docker.port web 80
     """
-    there = inspect_container(ctx, name)["NetworkSettings"].get("Ports") or {}
+    there = look_at(ctx, name).ports
     if private_port is None:
         return dict(there)
     wanted = options.port(private_port)
@@ -160,7 +158,7 @@ def logs(ctx: MinionContext, name: str, **kwargs: Any) -> str:
     asked = {name: value for name, value in kwargs.items() if not name.startswith("__")}
     found = {"stdout": True, "stderr": True, "follow": False, **asked}
     data = engine(ctx).raw("GET", f"/containers/{segment(name)}/logs", **found)
-    if inspect_container(ctx, name)["Config"].get("Tty"):
+    if look_at(ctx, name).has_terminal:
         return data.decode(errors="replace")
     return in_order(data)
 
@@ -308,9 +306,9 @@ def rename(ctx: MinionContext, name: str, new_name: str) -> bool:
 
         salt '*' docker.rename web old_web
     """
-    ident = inspect_container(ctx, name)["Id"]
+    ident = look_at(ctx, name).id
     engine(ctx).post(f"/containers/{segment(ident)}/rename", name=new_name)
-    return bool(inspect_container(ctx, new_name)["Id"] == ident)
+    return look_at(ctx, new_name).id == ident
 
 
 def rm_(
@@ -322,16 +320,15 @@ def rm_(
 
         salt '*' docker.rm web force=True
     """
-    found = inspect_container(ctx, name)
-    if found["State"].get("Running") and not force:
+    found = look_at(ctx, name)
+    if found.is_active and not force:
         if not kwargs.get("stop"):
             raise FunctionError(
                 f"Container '{name}' is running, use force=True to forcibly remove this container"
             )
         stop(ctx, name, kwargs.get("timeout"), unpause=True)
-    ident = str(found["Id"])
-    engine(ctx).delete(f"/containers/{segment(ident)}", force=force, v=volumes)
-    return [ident]
+    engine(ctx).delete(f"/containers/{segment(found.id)}", force=force, v=volumes)
+    return [found.id]
 
 
 def create(
@@ -365,13 +362,13 @@ def create(
     if images.resolve_image_id(ctx, image) is False:
         images.pull(ctx, image, client_timeout=client_timeout)
     asked = engine(ctx, client_timeout)
-    found: dict[str, Any] = asked.post("/containers/create", body, name=name)
-    found["Time_Elapsed"] = time.monotonic() - began
-    found["Name"] = inspect_container(ctx, found["Id"])["Name"].removeprefix("/")
+    told: dict[str, Any] = asked.post("/containers/create", body, name=name)
+    elapsed = time.monotonic() - began
+    made = look_at(ctx, told["Id"])
+    found = {**told, "Time_Elapsed": elapsed, "Name": made.name}
     if start:
-        start_(ctx, found["Id"])
-        found["Started"] = True
-    return found
+        start_(ctx, made.id)
+    return {**found, "Started": True} if start else found
 
 
 def run_container(
@@ -417,19 +414,19 @@ def run_container(
         client_timeout,
         **kwargs,
     )
+    ident = str(made["Id"])
     for network, given in attached.items():
-        connect(ctx, str(made["Id"]), network, given)
+        connect(ctx, ident, network, given)
     found = {key: made[key] for key in ("Id", "Warnings", "Name")}
     found.update({"Replaces": gone} if gone else {})
-    started = start_(ctx, found["Id"])
+    started = start_(ctx, ident)
     if not bg:
-        path = f"/containers/{segment(found['Id'])}/wait"
-        ended = engine(ctx, client_timeout).post(path)
-        found.update(Logs=logs(ctx, found["Id"]), ExitCode=ended["StatusCode"])
+        ended = engine(ctx, client_timeout).post(f"/containers/{segment(ident)}/wait")
+        found.update(Logs=logs(ctx, ident), ExitCode=ended["StatusCode"])
     elif not started["result"] and started["state"]["new"] != "stopped":
         raise FunctionError(str(started["comment"]))
     if auto_remove and not bg:
-        rm_(ctx, found["Id"], force=True)
+        rm_(ctx, ident, force=True)
     return {**found, "Time_Elapsed": time.monotonic() - began}
 
 
@@ -437,13 +434,11 @@ def _make_room(ctx: MinionContext, name: str | None, replace: bool, force: bool)
     found = None if name is None else _find_container(inspect_container, ctx, name)
     if name is None or found is None:
         return []
-    check_room(name, found, replace=replace, force=force)
+    check_room(name, read_container(found), replace=replace, force=force)
     return rm_(ctx, name, force=force)
 
 
-def check_room(
-    name: str, found: Mapping[str, object] | None, *, replace: bool, force: bool
-) -> None:
+def check_room(name: str, found: Container | None, *, replace: bool, force: bool) -> None:
     """Refuse a name that a container has which is not to go; raises FunctionError."""
     if found is None:
         return
@@ -451,7 +446,7 @@ def check_room(
         raise FunctionError(
             f"Container '{name}' exists. Run with replace=True to remove the existing container"
         )
-    if not force and state_of(found) != "stopped":
+    if not force and found.state != "stopped":
         raise FunctionError(
             f"Container '{name}' exists and is running. Run with replace=True and force=True to"
             " force removal of the existing container."

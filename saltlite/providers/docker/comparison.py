@@ -11,6 +11,8 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from saltlite.providers.docker.container import Container
+
 Facts = Mapping[str, Any]
 Changes = dict[str, dict[str, Any]]
 
@@ -81,15 +83,14 @@ def expect_host_config(body: Facts) -> dict[str, Any]:
     return {**UNDECLARED, **swap, **own}
 
 
-def compare_declared(container: Facts, body: Facts, image: Facts) -> Changes:
+def compare_declared(container: Container, body: Facts, image: Facts) -> Changes:
     """Return how a container differs from the body of a request that would make it."""
-    pairs = (
-        ("Config", expect_config(body, image)),
-        ("HostConfig", expect_host_config(body)),
+    parts = (
+        ("Config", container.config, expect_config(body, image)),
+        ("HostConfig", container.host_config, expect_host_config(body)),
     )
     found: Changes = {}
-    for part, wanted in pairs:
-        there = container[part]
+    for part, there, wanted in parts:
         found[part] = {
             key: {"old": show_value(key, there.get(key)), "new": value}
             for key, value in wanted.items()
@@ -98,12 +99,14 @@ def compare_declared(container: Facts, body: Facts, image: Facts) -> Changes:
     return {part: changed for part, changed in found.items() if changed}
 
 
-def compare_containers(first: Facts, second: Facts, ignore: Iterable[str] = ()) -> Changes:
+def compare_containers(first: Container, second: Container, ignore: Iterable[str] = ()) -> Changes:
     """Return how two containers differ, but for the keys of ``ignore``; images by their ids."""
     left_out = set(ignore)
     found: Changes = {}
-    for part in ("Config", "HostConfig"):
-        pair = [_with_image(each, part) for each in (first, second)]
+    for part, pair in (
+        ("Config", [_with_image(each.config, each.image) for each in (first, second)]),
+        ("HostConfig", [_with_image(each.host_config, each.image) for each in (first, second)]),
+    ):
         names = [name for name in {**pair[0], **pair[1]} if name not in left_out]
         found[part] = {
             name: {
@@ -116,9 +119,8 @@ def compare_containers(first: Facts, second: Facts, ignore: Iterable[str] = ()) 
     return {part: changed for part, changed in found.items() if changed}
 
 
-def _with_image(container: Facts, part: str) -> Facts:
-    own: Facts = container[part]
-    return {**own, "Image": container["Image"]} if "Image" in own else own
+def _with_image(own: Facts, image: str) -> Facts:
+    return {**own, "Image": image} if "Image" in own else own
 
 
 def show_value(key: str, value: Any) -> Any:
@@ -177,17 +179,6 @@ _FORMS: Mapping[str, Callable[[Any], Any]] = {
     "RestartPolicy": _plain_restart,
     "WorkingDir": posixpath.normpath,
 }
-
-
-def endpoints_of(container: Facts) -> Facts:
-    """Return the networks that a container is attached to, by name."""
-    found: Facts = container["NetworkSettings"].get("Networks") or {}
-    return found
-
-
-def short_id(container: Facts) -> str:
-    """Return the part of a container's id that an engine gives it as an alias."""
-    return str(container["Id"])[:12]
 
 
 def compare_endpoints(first: Facts, second: Facts, own_names: Iterable[str] = ()) -> Changes:

@@ -16,6 +16,7 @@ from saltlite.errors import FunctionError, SaltliteError
 from saltlite.highstate.resource import Action, Resource, Step, Verdict, join_changes, realise
 from saltlite.modules.docker import containers, images, networks
 from saltlite.providers.docker import comparison
+from saltlite.providers.docker.container import Container, read_container
 from saltlite.providers.docker.engine import EngineError, segment
 
 _SHARED = regex(r"container:(.+)")
@@ -28,7 +29,7 @@ _SHARING = ("IpcMode", "NetworkMode", "PidMode")
 class ContainerStatus:
     """A container, its image and its networks as they are."""
 
-    container: Mapping[str, Any] | None
+    container: Container | None
     image: Mapping[str, Any] | None
     missing: tuple[str, ...] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -36,12 +37,12 @@ class ContainerStatus:
     @property
     def image_id(self) -> str | None:
         """The image that the container is made of."""
-        return None if self.container is None else str(self.container["Image"])
+        return None if self.container is None else self.container.image
 
     @property
     def state(self) -> str | None:
         """``running``, ``paused``, ``stopped``, or ``None`` without a container."""
-        return None if self.container is None else containers.state_of(self.container)
+        return None if self.container is None else self.container.state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class RunningContainer(Resource[ContainerStatus]):
         for key in _SHARING:
             match = _SHARED.fullmatch(self.body["HostConfig"].get(key, ""))
             other = find_container(ctx, match[1]) if match else None
-            found.update({key: f"container:{other['Id']}"} if other else {})
+            found.update({key: f"container:{other.id}"} if other else {})
         return found
 
     def plan(self, now: ContainerStatus) -> Sequence[Step] | Verdict:
@@ -124,11 +125,11 @@ class RunningContainer(Resource[ContainerStatus]):
         there, wanted = self._find_endpoints(now)
         if now.container is None:
             return Differences(config={}, networks=comparison.compare_endpoints(there, wanted))
-        own_names = [comparison.short_id(now.container)]
+        own_names = [now.container.short_id]
         moved = comparison.compare_endpoints(there, wanted, own_names)
         if now.image is None or now.image_id != now.image["Id"]:
             return Differences(image=True, config={}, networks=moved)
-        if now.container["Id"] == self.outdated:
+        if now.container.id == self.outdated:
             return Differences(forced=True, config={}, networks=moved)
         body = {**self.body, "HostConfig": {**self.body["HostConfig"], **now.shared}}
         changed = comparison.compare_declared(now.container, body, now.image)
@@ -139,7 +140,7 @@ class RunningContainer(Resource[ContainerStatus]):
         own = self._own_network()
         there: dict[str, Any] = {own: {}} if own else {}
         if now.container is not None:
-            there = dict(comparison.endpoints_of(now.container))
+            there = dict(now.container.networks)
         if self.networks:
             return there, self.networks
         if own is None:
@@ -217,7 +218,7 @@ class RunningContainer(Resource[ContainerStatus]):
         return str(asked.post("/containers/create", self.body, name=name)["Id"])
 
     def _attach_all(self, ctx: MinionContext, ident: str) -> None:
-        there = comparison.endpoints_of(ctx.follow(containers.inspect_container, ident))
+        there = read_container(ctx.follow(containers.inspect_container, ident)).networks
         for name, endpoint in self.networks.items():
             if name in there and endpoint:
                 ctx.follow(networks.disconnect_container_from_network, ident, name)
@@ -284,7 +285,7 @@ class RunningContainer(Resource[ContainerStatus]):
         parts = did if _removed_id(before, after) is not None else [self._say_unchanged(), *did]
         if before.state not in (None, after.state):
             parts.append(f"State changed from '{before.state}' to '{after.state}'.")
-        if before.container and after.container and after.container["Image"] != before.image_id:
+        if before.container and after.container and after.container.image != before.image_id:
             parts.append("Container has a new image.")
         return _join_sentences(parts)
 
@@ -296,9 +297,9 @@ class RunningContainer(Resource[ContainerStatus]):
         gone = _removed_id(before, after)
         if after.container is not None and gone is not None:
             removed = {"removed": [gone]} if gone else {}
-            found["container_id"] = {**removed, "added": after.container["Id"]}
+            found["container_id"] = {**removed, "added": after.container.id}
         if "image" in found and after.container is not None:
-            found["image"] = {**found["image"], "new": after.container["Image"]}
+            found["image"] = {**found["image"], "new": after.container.image}
         if before.state != after.state:
             found["state"] = {"old": before.state, "new": after.state}
         return found
@@ -309,7 +310,7 @@ def replace_anyway(resource: RunningContainer) -> Action:
 
     def settle(ctx: MinionContext, *, test: bool) -> Verdict:
         found = find_container(ctx, resource.name)
-        outdated = None if found is None else str(found["Id"])
+        outdated = None if found is None else found.id
         return realise(replace(resource, outdated=outdated), ctx, test=test)
 
     return Action(
@@ -326,15 +327,15 @@ def _join_sentences(parts: Sequence[str]) -> str:
 
 def _removed_id(before: ContainerStatus, after: ContainerStatus) -> str | None:
     """Return the id that is not there any more, empty if there was none, ``None`` if it stays."""
-    old = "" if before.container is None else str(before.container["Id"])
-    new = "" if after.container is None else str(after.container["Id"])
+    old = "" if before.container is None else before.container.id
+    new = "" if after.container is None else after.container.id
     return None if old == new else old
 
 
-def find_container(ctx: MinionContext, name: str) -> Mapping[str, Any] | None:
-    """Return what there is to know about a container, ``None`` without it."""
+def find_container(ctx: MinionContext, name: str) -> Container | None:
+    """Return a container as it is, ``None`` without it."""
     try:
-        return ctx.follow(containers.inspect_container, name)
+        return read_container(ctx.follow(containers.inspect_container, name))
     except EngineError as error:
         if error.status != 404:
             raise
