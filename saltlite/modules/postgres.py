@@ -8,9 +8,11 @@ password goes neither on a command line nor into a log.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass, fields
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.providers.postgres import grants, passwords
 from saltlite.providers.postgres.psql import PostgresServer, ident, literal, query
@@ -41,6 +43,51 @@ _INSTALLED = """
 SELECT e.*, n.nspname AS schema_name
 FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY e.extname
 """
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """A row of the query for roles; flags are ``t`` and ``f``."""
+
+    rolname: str
+    rolsuper: str
+    rolinherit: str
+    rolcreaterole: str
+    rolcreatedb: str
+    rolcanlogin: str
+    rolreplication: str
+    rolconnlimit: str
+    rolvaliduntil: str
+    rolconfig: str
+    rolpassword: str
+    groups: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseRow:
+    """A row of the query for databases."""
+
+    datname: str
+    owner: str
+    encoding: str
+    datcollate: str
+    datctype: str
+    acl: str
+    spcname: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChange:
+    """What is set of a role besides flags."""
+
+    connlimit: Any = None
+    valid_until: Any = None
+    rolepassword: Any = None
+    encrypted: Any = None
+    groups: Any = None
+
+
+_CHANGED: Final = frozenset(one.name for one in fields(RoleChange))
 
 
 def version(ctx: MinionContext, **connection: Any) -> str:
@@ -98,26 +145,26 @@ def _list_roles(
         password=_KEPT if return_password else "'' AS rolpassword",
         where="" if name is None else f"WHERE r.rolname = {literal(name)}",
     )
-    rows = _run_query(ctx, sql, connection)
-    return {row["rolname"]: _describe_role(row, with_password=return_password) for row in rows}
+    rows = [read_fields(RoleRow, row) for row in _run_query(ctx, sql, connection)]
+    return {row.rolname: _describe_role(row, with_password=return_password) for row in rows}
 
 
-def _describe_role(row: dict[str, str], *, with_password: bool) -> dict[str, Any]:
-    limit = int(row["rolconnlimit"])
+def _describe_role(row: RoleRow, *, with_password: bool) -> dict[str, Any]:
+    limit = int(row.rolconnlimit)
     role: dict[str, Any] = {
-        "superuser": row["rolsuper"] == "t",
-        "inherits privileges": row["rolinherit"] == "t",
-        "can create roles": row["rolcreaterole"] == "t",
-        "can create databases": row["rolcreatedb"] == "t",
+        "superuser": row.rolsuper == "t",
+        "inherits privileges": row.rolinherit == "t",
+        "can create roles": row.rolcreaterole == "t",
+        "can create databases": row.rolcreatedb == "t",
         "can update system catalogs": None,
-        "can login": row["rolcanlogin"] == "t",
-        "replication": row["rolreplication"] == "t",
+        "can login": row.rolcanlogin == "t",
+        "replication": row.rolreplication == "t",
         "connections": None if limit < 0 else limit,
-        "expiry time": row["rolvaliduntil"] or None,
-        "defaults variables": row["rolconfig"],
-        "groups": row["groups"].splitlines(),
+        "expiry time": row.rolvaliduntil or None,
+        "defaults variables": row.rolconfig,
+        "groups": row.groups.splitlines(),
     }
-    return {**role, "password": row["rolpassword"]} if with_password else role
+    return {**role, "password": row.rolpassword} if with_password else role
 
 
 def user_exists(ctx: MinionContext, name: str, **connection: Any) -> bool:
@@ -214,23 +261,22 @@ def change_role(
         for name, word in _FLAGS.items()
         if (value := given.pop(name, None)) is not None
     ]
-    limit, until = given.pop("connlimit", None), given.pop("valid_until", None)
-    password, encrypted = given.pop("rolepassword", None), given.pop("encrypted", None)
-    groups = group_names(given.pop("groups", None))
-    if limit is not None:
-        options.append(f"CONNECTION LIMIT {int(limit)}")
-    if until is not None:
-        options.append(f"VALID UNTIL {literal(until)}")
-    if password is not None:
-        kept = passwords.hash_password(role, str(password), hash_kind(encrypted))
+    change = read_fields(RoleChange, given)
+    connection = {key: value for key, value in given.items() if key not in _CHANGED}
+    if change.connlimit is not None:
+        options.append(f"CONNECTION LIMIT {int(change.connlimit)}")
+    if change.valid_until is not None:
+        options.append(f"VALID UNTIL {literal(change.valid_until)}")
+    if change.rolepassword is not None:
+        kept = passwords.hash_password(role, str(change.rolepassword), hash_kind(change.encrypted))
         options.append(f"PASSWORD {literal(kept)}" if kept else "PASSWORD NULL")
     verb = f"CREATE {make}" if make else "ALTER ROLE"
     statements = [f"{verb} {ident(role)} WITH {' '.join(options)}"] if options or make else []
     if make and not options:
         statements = [f"{verb} {ident(role)}"]
-    statements += [f"GRANT {ident(group)} TO {ident(role)}" for group in groups]
+    statements += [f"GRANT {ident(group)} TO {ident(role)}" for group in group_names(change.groups)]
     if statements:
-        _run_query(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", given)
+        _run_query(ctx, "BEGIN;\n" + ";\n".join(statements) + ";\nCOMMIT", connection)
 
 
 def group_names(groups: Any) -> list[str]:
@@ -254,15 +300,17 @@ def db_list(ctx: MinionContext, **connection: Any) -> dict[str, dict[str, str]]:
         salt '*' postgres.db_list
     """
     return {
-        row["datname"]: {
-            "Owner": row["owner"],
-            "Encoding": row["encoding"],
-            "Collate": row["datcollate"],
-            "Ctype": row["datctype"],
-            "Access privileges": f"{{{row['acl']}}}" if row["acl"] else "",
-            "Tablespace": row["spcname"],
+        row.datname: {
+            "Owner": row.owner,
+            "Encoding": row.encoding,
+            "Collate": row.datcollate,
+            "Ctype": row.datctype,
+            "Access privileges": f"{{{row.acl}}}" if row.acl else "",
+            "Tablespace": row.spcname,
         }
-        for row in _run_query(ctx, _DATABASES, connection)
+        for row in (
+            read_fields(DatabaseRow, one) for one in _run_query(ctx, _DATABASES, connection)
+        )
     }
 
 

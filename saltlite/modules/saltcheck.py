@@ -13,11 +13,12 @@ import os
 import posixpath
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
@@ -36,6 +37,34 @@ PASS, SKIP, FAIL, INVALID = "Pass", "Skip", "Fail", "Fail - invalid test"
 NO_TEST = "Test argument must be a dictionary"
 STATE_APPLY = "saltcheck.state_apply"
 _NO_NAME = frozenset("*?[/")
+
+
+ABSENT: Final = object()
+"""In place of what a test does not have, where ``None`` is something it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """A test: what is called, and how the result is told. As written, checked where it is used."""
+
+    module_and_function: Any = None
+    args: Any = None
+    kwargs: Any = None
+    pillar_data: Any = None
+    assertions: Any = ABSENT
+    skip: Any = False
+    print_result: Any = True
+    output_details: Any = False
+
+
+@dataclass(frozen=True, slots=True)
+class WantedReturn:
+    """An assertion of a test, about what was returned or a section of it."""
+
+    assertion: Any = None
+    expected_return: Any = None
+    assertion_section: Any = None
+    assertion_section_delimiter: Any = None
 
 
 def run_test(ctx: MinionContext, **kwargs: Any) -> Any:
@@ -234,50 +263,53 @@ def _run_test(ctx: MinionContext, test: object) -> Result:
 def _try_test(ctx: MinionContext, given: object) -> Result:
     if not isinstance(given, Mapping):
         raise _InvalidTest("a test is a map")
-    test = {str(key).replace("-", "_"): value for key, value in given.items()}
-    if test.get("skip"):
+    test = read_fields(CheckedCall, _with_underscores(given))
+    if test.skip:
         return {"status": SKIP}
-    assertions = _list_assertions(test)
+    assertions = _list_assertions(given, test)
     function, args = _read_function(ctx, test), _read_arguments(test)
     returned = _call_function(ctx, function, args, _read_keywords(test))
     if not assertions:
         return _result_of_states(returned, test)
     results = [_check_result(each, returned, test) for each in assertions]
-    if "assertions" not in test:
+    if test.assertions is ABSENT:
         return results[0]
     failed = any(map(_has_failed, results))
     numbered = {f"assertion{number}": each for number, each in enumerate(results, 1)}
     return {**numbered, "status": FAIL if failed else PASS}
 
 
-def _list_assertions(test: Mapping[str, object]) -> list[dict[str, Any]]:
+def _with_underscores(given: Mapping[Any, object]) -> dict[str, Any]:
+    return {str(key).replace("-", "_"): value for key, value in given.items()}
+
+
+def _list_assertions(given: Mapping[Any, object], test: CheckedCall) -> list[WantedReturn]:
     """What is to hold, checked; nothing for ``saltcheck.state_apply``, which needs no assertion."""
-    if "assertions" not in test:
-        if test.get("module_and_function") == STATE_APPLY and "assertion" not in test:
+    if test.assertions is ABSENT:
+        if test.module_and_function == STATE_APPLY and "assertion" not in given:
             return []
-        return [_check_assertion(test)]
-    given = test["assertions"]
-    if not isinstance(given, list) or not given:
+        return [_check_assertion(given)]
+    if not isinstance(test.assertions, list) or not test.assertions:
         raise _InvalidTest("assertions must be a list of at least one map")
-    return [_check_assertion(each) for each in given]
+    return [_check_assertion(each) for each in test.assertions]
 
 
-def _check_assertion(given: object) -> dict[str, Any]:
+def _check_assertion(given: object) -> WantedReturn:
     if not isinstance(given, Mapping):
         raise _InvalidTest("an assertion is a map")
-    found = {str(key).replace("-", "_"): value for key, value in given.items()}
-    name = found.get("assertion")
+    found = read_fields(WantedReturn, _with_underscores(given))
+    name = found.assertion
     if not name:
         raise _InvalidTest("there is no assertion")
     if not isinstance(name, str) or name not in ASSERTIONS:
         raise _InvalidTest(f"unknown assertion {name!r}, known are {', '.join(ASSERTIONS)}")
-    if ASSERTIONS[name].needs_expected and found.get("expected_return") is None:
+    if ASSERTIONS[name].needs_expected and found.expected_return is None:
         raise _InvalidTest(f"{name} needs expected_return")
     return found
 
 
-def _read_function(ctx: MinionContext, test: Mapping[str, object]) -> str:
-    name = test.get("module_and_function")
+def _read_function(ctx: MinionContext, test: CheckedCall) -> str:
+    name = test.module_and_function
     if not isinstance(name, str) or name.count(".") != 1:
         raise _InvalidTest(f"module_and_function must be module.function, not {name!r}")
     if name.startswith("saltcheck.") and name != STATE_APPLY:
@@ -289,20 +321,21 @@ def _read_function(ctx: MinionContext, test: Mapping[str, object]) -> str:
     return name
 
 
-def _read_arguments(test: Mapping[str, object]) -> list[Any]:
-    args = test.get("args")
-    if args is not None and not isinstance(args, list):
+def _read_arguments(test: CheckedCall) -> list[Any]:
+    if test.args is not None and not isinstance(test.args, list):
         raise _InvalidTest("args must be a list")
-    return list(args or ())
+    return list(test.args or ())
 
 
-def _read_keywords(test: Mapping[str, object]) -> dict[str, Any]:
+def _read_keywords(test: CheckedCall) -> dict[str, Any]:
     """``kwargs``, with ``pillar-data`` as the keyword ``pillar``."""
     found: dict[Any, Any] = {}
-    for key, name in (("kwargs", ""), ("pillar_data", "pillar")):
-        given = test.get(key)
+    for key, name, given in (
+        ("kwargs", "", test.kwargs),
+        ("pillar-data", "pillar", test.pillar_data),
+    ):
         if given is not None and not isinstance(given, Mapping):
-            raise _InvalidTest(f"{key.replace('_', '-')} must be a map")
+            raise _InvalidTest(f"{key} must be a map")
         if given:
             found.update({name: dict(given)} if name else given)
     return {str(key): value for key, value in found.items()}
@@ -315,40 +348,41 @@ def _call_function(
     return list(returned) if isinstance(returned, Iterator) else returned
 
 
-def _result_of_states(returned: Any, test: Mapping[str, object]) -> Result:
+def _result_of_states(returned: Any, test: CheckedCall) -> Result:
     """The result of ``saltcheck.state_apply`` without an assertion: no state may have failed."""
     good = isinstance(returned, Mapping) and bool(returned)
     if not good or any(_is_failed_state(each) for each in returned.values()):
-        shown = returned if _wants_print(test) else "hidden"
+        shown = returned if test.print_result else "hidden"
         return {
             "status": f"{FAIL}: the states have failed: {shown}",
-            **_describe_test(test, {}, ""),
+            **_describe_test(test, "", ""),
         }
-    text = f"{ASSERTIONS['assertNotEmpty'].sign} {returned if _wants_print(test) else 'hidden'}"
-    return {"status": PASS, **_describe_test(test, {}, text)}
+    text = f"{ASSERTIONS['assertNotEmpty'].sign} {returned if test.print_result else 'hidden'}"
+    return {"status": PASS, **_describe_test(test, "", text)}
 
 
 def _is_failed_state(answer: object) -> bool:
     return not isinstance(answer, Mapping) or answer.get("result") is False
 
 
-def _check_result(wanted: Mapping[str, Any], returned: object, test: Mapping[str, Any]) -> Result:
+def _check_result(wanted: WantedReturn, returned: object, test: CheckedCall) -> Result:
     """The result of one assertion about what was returned, or about a section of it."""
-    assertion = ASSERTIONS[wanted["assertion"]]
+    assertion = ASSERTIONS[wanted.assertion]
     got = _find_section(wanted, returned)
-    want = wanted.get("expected_return")
-    shown = got if _wants_print(test) else "hidden"
+    want = wanted.expected_return
+    shown = got if test.print_result else "hidden"
     said = [*([] if want is None else [str(want)]), assertion.sign, str(shown)]
-    status = _compare_values(wanted["assertion"], want, got, prints=_wants_print(test))
-    return {"status": status, **_describe_test(test, wanted, " ".join(said))}
+    status = _compare_values(wanted.assertion, want, got, prints=bool(test.print_result))
+    text = " ".join(said)
+    return {"status": status, **_describe_test(test, wanted.assertion_section, text)}
 
 
-def _find_section(wanted: Mapping[str, object], returned: object) -> Any:
+def _find_section(wanted: WantedReturn, returned: object) -> Any:
     """The part of what was returned that counts; ``False`` if there is no such part, as in Salt."""
-    section = wanted.get("assertion_section")
+    section = wanted.assertion_section
     if not section:
         return returned
-    delimiter = wanted.get("assertion_section_delimiter") or ":"
+    delimiter = wanted.assertion_section_delimiter or ":"
     return traverse(returned, section, False, delimiter=str(delimiter))
 
 
@@ -380,16 +414,11 @@ def _cast_expected(want: Any, got: Any) -> Any:
         return want
 
 
-def _wants_print(test: Mapping[str, object]) -> bool:
-    return bool(test.get("print_result", True))
-
-
-def _describe_test(test: Mapping[str, object], wanted: Mapping[str, object], text: str) -> Result:
+def _describe_test(test: CheckedCall, section: object, text: str) -> Result:
     """What was called and compared, with ``output_details``."""
-    if not test.get("output_details"):
+    if not test.output_details:
         return {}
-    called = f"{test['module_and_function']} {json.dumps(test.get('args'), default=str)}"
-    section = wanted.get("assertion_section")
+    called = f"{test.module_and_function} {json.dumps(test.args, default=str)}"
     key = "module.function [args]"
     if section:
         key, called = f"{key} assertion_section", f"{called} {section}"

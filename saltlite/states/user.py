@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import write_fields
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, StoreError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -128,14 +129,14 @@ def present(
             locked=password_lock,
         ),
         allowed=frozenset(["uid"] * allow_uid_change + ["gid"] * allow_gid_change),
-        creation={
-            "unique": unique,
-            "system": system,
-            "createhome": createhome,
-            "nologinit": nologinit,
-            "usergroup": usergroup,
-            "loginclass": loginclass,
-        },
+        creation=AccountCreation(
+            unique=unique,
+            system=system,
+            createhome=createhome,
+            nologinit=nologinit,
+            usergroup=usergroup,
+            loginclass=loginclass,
+        ),
     )
 
 
@@ -181,6 +182,18 @@ class Password:
         return text if self.hashed else shadow.gen_password(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountCreation:
+    """What counts only where a user is made."""
+
+    unique: bool
+    system: bool
+    createhome: bool
+    nologinit: bool
+    usergroup: bool | None
+    loginclass: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """A user as it is: ``user.info`` (empty without it), ``shadow.info``, the groups there are."""
@@ -205,7 +218,7 @@ class User(Resource[Account]):
     home_moves: bool
     password: Password
     allowed: frozenset[str]
-    creation: Mapping[str, Any]
+    creation: AccountCreation
     drawn: ClassVar[frozenset[str]] = frozenset({"uid", "gid", "groups", "home", "shell", "passwd"})
 
     def read(self, ctx: MinionContext) -> Account:
@@ -249,7 +262,7 @@ class User(Resource[Account]):
 
     def _find_gid(self, now: Account) -> Any:
         """The number of the primary group, ``None`` for any."""
-        if now.info and self.creation["usergroup"] and self.name in now.groups:
+        if now.info and self.creation.usergroup and self.name in now.groups:
             return now.groups[self.name]
         return now.groups.get(self.gid, self.gid) if isinstance(self.gid, str) else self.gid
 
@@ -271,7 +284,7 @@ class User(Resource[Account]):
             wrong["groups"] = groups
         there = {**now.info, **{said: now.aging[key] for said, key in _AGES.items()}}
         wrong |= {what: value for what, value in self.values.items() if there[what] != value}
-        if not now.has_home and self.creation["createhome"]:
+        if not now.has_home and self.creation.createhome:
             wrong["homeDoesNotExist"] = self.values.get("home") or now.info["home"]
         return wrong | self._wrong_password(str(now.aging["passwd"]))
 
@@ -353,7 +366,7 @@ class User(Resource[Account]):
             "name": self.name,
         }
         shown = {key: value for key, value in known.items() if value is not None}
-        if not self.creation["createhome"]:
+        if not self.creation.createhome:
             shown["home"] = ""
         extra = {key: value for key, value in shown.items() if key in _AGES}
         return Step(
@@ -380,7 +393,7 @@ class User(Resource[Account]):
             home=self.values.get("home"),
             shell=self.values.get("shell"),
             **gecos,
-            **self.creation,
+            **write_fields(self.creation),
         )
         if not made:
             raise FunctionError(f"Failed to create new user {self.name}")
@@ -414,7 +427,7 @@ class User(Resource[Account]):
     def changes(self, before: Account, after: Account, steps: Sequence[Step]) -> dict[str, Any]:
         if not before.info:
             ages = {key: self.values[key] for key in _AGES if key in self.values}
-            home = {} if self.creation["createhome"] else {"home": ""}
+            home = {} if self.creation.createhome else {"home": ""}
             return {**after.info, **home, **self._password_shown(), **ages} if after.info else {}
         changed = {key: value for key, value in after.info.items() if before.info[key] != value}
         kept = (*_SHADOW, "lstchg") if "date" in self.values else _SHADOW
