@@ -9,11 +9,12 @@ observed on Salt
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError, FunctionUnavailable
 from saltlite.highstate.resource import Action, Resource, Step, Verdict
 from saltlite.providers.pkg.names import words
@@ -26,6 +27,18 @@ _MISSPELT = Verdict(
 OFFLINE = Verdict(result=True, comment="Running in OFFLINE mode. Nothing to do")
 _WATCHED = {True: "start at boot", False: "not start at boot"}
 _SWITCHED = {True: "enabled", False: "disabled"}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceKeywords:
+    """What several functions take beside their own arguments."""
+
+    no_block: Any = False
+    unmask: Any = False
+    unmask_runtime: Any = False
+    runlevels: Any = None
+    root: Any = None
+    timeout: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +391,7 @@ def running(
     refused = _find_lacking(ctx, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
     if refused:
         return refused
+    more = read_fields(ServiceKeywords, kwargs)
     return RunningService(
         name=name,
         sig=sig,
@@ -385,10 +399,10 @@ def running(
         unmask=bool(unmask),
         unmask_runtime=bool(unmask_runtime),
         no_block=bool(no_block),
-        runlevels=kwargs.get("runlevels"),
-        root=kwargs.get("root"),
+        runlevels=more.runlevels,
+        root=more.root,
         init_delay=_parse_seconds("init_delay", init_delay),
-        timeout_s=_parse_seconds("timeout", kwargs.get("timeout")),
+        timeout_s=_parse_seconds("timeout", more.timeout),
     )
 
 
@@ -405,7 +419,8 @@ def dead(
         return _MISSPELT
     if _is_offline(ctx):
         return OFFLINE
-    no_block = bool(kwargs.get("no_block"))
+    more = read_fields(ServiceKeywords, kwargs)
+    no_block = bool(more.no_block)
     refused = _find_lacking(ctx, no_block=no_block)
     if refused:
         return refused
@@ -414,34 +429,34 @@ def dead(
         sig=sig,
         enable=_parse_enable(enable),
         no_block=no_block,
-        unmask=bool(kwargs.get("unmask")),
-        unmask_runtime=bool(kwargs.get("unmask_runtime")),
-        runlevels=kwargs.get("runlevels"),
-        root=kwargs.get("root"),
+        unmask=bool(more.unmask),
+        unmask_runtime=bool(more.unmask_runtime),
+        runlevels=more.runlevels,
+        root=more.root,
         init_delay=_parse_seconds("init_delay", init_delay),
-        timeout_s=_parse_seconds("timeout", kwargs.get("timeout")),
+        timeout_s=_parse_seconds("timeout", more.timeout),
     )
 
 
 def enabled(name: str, **kwargs: Any) -> Resource[ServiceStatus]:
     """A service starts with the machine; whether it runs now does not matter."""
-    return _at_boot(name, True, kwargs)
+    return _at_boot(name, True, read_fields(ServiceKeywords, kwargs))
 
 
 def disabled(name: str, **kwargs: Any) -> Resource[ServiceStatus]:
     """A service does not start with the machine; whether it runs now does not matter."""
-    return _at_boot(name, False, kwargs)
+    return _at_boot(name, False, read_fields(ServiceKeywords, kwargs))
 
 
-def _at_boot(name: str, enable: bool, given: Mapping[str, Any]) -> AtBoot:
+def _at_boot(name: str, enable: bool, given: ServiceKeywords) -> AtBoot:
     return AtBoot(
         name=name,
         enable=enable,
-        no_block=bool(given.get("no_block")),
-        unmask=bool(given.get("unmask")),
-        unmask_runtime=bool(given.get("unmask_runtime")),
-        runlevels=given.get("runlevels"),
-        root=given.get("root"),
+        no_block=bool(given.no_block),
+        unmask=bool(given.unmask),
+        unmask_runtime=bool(given.unmask_runtime),
+        runlevels=given.runlevels,
+        root=given.root,
     )
 
 

@@ -54,9 +54,13 @@ def managed(
     ``clear`` makes it anew each time. What begins with ``pip_``, and the addresses, are for pip.
     """
     saltenv = str(kwargs.get("saltenv") or kwargs.get("__env__") or "base")
+    requirement_files = tuple(names_of(requirements))
     environment = Environment(
         path=str(name),
         clear=clear,
+        saltenv=saltenv,
+        requirements=requirement_files,
+        has_packages=bool(pip_pkgs or requirements),
         options={
             "venv_bin": venv_bin,
             "system_site_packages": system_site_packages,
@@ -103,6 +107,9 @@ class Environment:
 
     path: str
     clear: bool
+    saltenv: str
+    requirements: tuple[str, ...]
+    has_packages: bool
     options: Mapping[str, Any]
     packages: Mapping[str, Any]
 
@@ -126,7 +133,7 @@ class Environment:
             }
             return Verdict(result=None, comment=said, changes=cleared)
         said = f"Virtualenv {self.path} is already created"
-        coming = would_install(ctx, self.packages) if self._has_packages else {}
+        coming = would_install(ctx, self.packages) if self.has_packages else {}
         if coming == {}:
             return Verdict(result=True, comment=said)
         return Verdict(
@@ -137,16 +144,13 @@ class Environment:
 
     def _missing_file(self, ctx: MinionContext) -> str:
         """What is said of a file of requirements that the master does not have, before all else."""
-        for each in names_of(self.packages["requirements"]):
-            if each.startswith("salt://"):
-                saltenv = self.packages["saltenv"]
-                if not ctx.functions.call("cp.hash_file", each, saltenv):
-                    return f"pip requirements file '{each}' not found"
+        for each in self.requirements:
+            is_there = not each.startswith("salt://") or ctx.functions.call(
+                "cp.hash_file", each, self.saltenv
+            )
+            if not is_there:
+                return f"pip requirements file '{each}' not found"
         return ""
-
-    @property
-    def _has_packages(self) -> bool:
-        return bool(self.packages["pkgs"] or self.packages["requirements"])
 
     def _show_coming(self, ctx: MinionContext, coming: Mapping[str, str]) -> dict[str, Any]:
         before = self._freeze_packages(ctx)
@@ -175,7 +179,7 @@ class Environment:
                 return Verdict(result=False, comment=done["stdout"] + done["stderr"])
             changes["new"] = self._read_version(ctx)
             said = "Cleared existing virtualenv" if exists else "Created new virtualenv"
-        if not self._has_packages:
+        if not self.has_packages:
             return Verdict(result=True, comment=said, changes=changes)
         return self._with_packages(ctx, said, changes)
 

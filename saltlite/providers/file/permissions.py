@@ -264,18 +264,17 @@ def check(
         FunctionError: there is no such file.
     """
     ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
-    with hold_file(name, follow=follow, user=wanted.user) as held:
-        checked = _Check(name, ret, wanted, host, held, test)
-        checked.owners()
-        checked.mode()
-        checked.attrs()
-    if test and ret["changes"] and ret["result"]:
-        ret["result"] = None
-    earlier = ret["comment"]
+    checked = _examine(name, wanted, host, follow=follow, test=test)
+    changes, earlier = {**ret["changes"], **checked.changes}, ret["comment"]
+    result = False if checked.has_failed else ret["result"]
     said: Any = checked.comments
     if isinstance(earlier, str):
         said = "; ".join(part for part in (earlier, *checked.comments) if part)
-    ret["comment"] = said
+    ret |= {
+        "changes": changes,
+        "result": None if test and changes and result else result,
+        "comment": said,
+    }
     return ret, checked.seen
 
 
@@ -283,18 +282,28 @@ def find_differences(
     name: str, wanted: DesiredPermissions, host: Host, *, follow: bool
 ) -> dict[str, Any]:
     """What is not as wanted, in the form of a state's ``changes``; raises FunctionError."""
-    ret, _ = check(name, None, wanted, host, follow=follow, test=True)
-    return dict(ret["changes"])
+    return _examine(name, wanted, host, follow=follow, test=True).changes
 
 
 def enforce(
     name: str, wanted: DesiredPermissions, host: Host, *, follow: bool = False
 ) -> dict[str, Any]:
     """Change what is not as wanted; what was changed. Raises FunctionError for what cannot be."""
-    ret, _ = check(name, None, wanted, host, follow=follow, test=False)
-    if not ret["result"]:
-        raise FunctionError(str(ret["comment"]))
-    return dict(ret["changes"])
+    checked = _examine(name, wanted, host, follow=follow, test=False)
+    if checked.has_failed:
+        raise FunctionError("; ".join(filter(None, checked.comments)))
+    return checked.changes
+
+
+def _examine(
+    name: str, wanted: DesiredPermissions, host: Host, *, follow: bool, test: bool
+) -> _Check:
+    with hold_file(name, follow=follow, user=wanted.user) as held:
+        checked = _Check(name, wanted, host, held, test)
+        checked.owners()
+        checked.mode()
+        checked.attrs()
+    return checked
 
 
 class _Check:
@@ -303,14 +312,15 @@ class _Check:
     def __init__(
         self,
         name: str,
-        ret: dict[str, Any],
         wanted: DesiredPermissions,
         host: Host,
         held: Held,
         test: bool,
     ) -> None:
-        self.name, self.ret, self.wanted, self.host = name, ret, wanted, host
+        self.name, self.wanted, self.host = name, wanted, host
         self.held, self.test = held, test
+        self.changes: dict[str, Any] = {}
+        self.has_failed = False
         self.comments: list[str] = []
         self.seen: dict[str, Any] = {
             "luser": self._owner_name(),
@@ -340,10 +350,10 @@ class _Check:
             self.seen[f"c{part}"] = value
         if other and not self.test:
             given = {part: value for part, value, _ in other}
-            self._give_to(given.get("user", ""), given.get("group", ""))
+            self._give_to(*(given.get(part, "") for part, _, _ in parts))
         for part, value, now in other:
             if self.test or now() == value:
-                self.ret["changes"][part] = value
+                self.changes[part] = value
             else:
                 self._add_failure(f"Failed to change {part} to {value}")
 
@@ -367,7 +377,7 @@ class _Check:
             self.seen["cmode"] = mode
             self._set_mode(mode)
         if self.test or mode_text(self._file_status().st_mode) == mode:
-            self.ret["changes"]["mode"] = mode
+            self.changes["mode"] = mode
         else:
             self._add_failure(f"Failed to change mode to {mode}")
 
@@ -395,7 +405,7 @@ class _Check:
         for operator, letters in (("add", added), ("remove", removed)):
             if letters and not self.test:
                 self._change_attrs(operator, letters)
-        self.ret["changes"]["attrs"] = {"old": "".join(now), "new": self.wanted.attrs}
+        self.changes["attrs"] = {"old": "".join(now), "new": self.wanted.attrs}
 
     def _change_attrs(self, operator: str, letters: str) -> None:
         spot = self.held.spot
@@ -404,7 +414,7 @@ class _Check:
             self._add_failure(f"Failed to {operator} attributes {letters}")
 
     def _add_failure(self, text: str) -> None:
-        self.ret["result"] = False
+        self.has_failed = True
         self.comments.append(text)
 
 

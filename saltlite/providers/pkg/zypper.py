@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from saltlite import disk
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.host import Completed
@@ -258,25 +260,38 @@ def elements(text: str, name: str) -> list[dict[str, str]]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Solvable:
+    """A package, patch or pattern of an answer; empty is what it does not say."""
+
+    name: str = ""
+    kind: str | None = None
+    arch: str = ""
+    edition: str = ""
+    repository: str = ""
+
+
+def _read_solvables(text: str, element: str) -> list[Solvable]:
+    return [read_fields(Solvable, each) for each in elements(text, element)]
+
+
 def parse_search(text: str, native: str) -> Versions:
     """``search --details``: the versions in repositories, newest first."""
     found: Versions = {}
-    for solvable in elements(text, "solvable"):
-        if solvable.get("kind") != "package" or solvable.get("repository", "").startswith("("):
+    for solvable in _read_solvables(text, "solvable"):
+        if solvable.kind != "package" or solvable.repository.startswith("("):
             continue  # (System Packages): installed, in no repository
-        name = rpm.qualify_name(solvable.get("name", ""), solvable.get("arch", ""), native)
-        known = found.setdefault(name, [])
-        edition = solvable.get("edition", "")
-        known += [edition] if edition not in known else []
+        known = found.setdefault(rpm.qualify_name(solvable.name, solvable.arch, native), [])
+        known += [solvable.edition] if solvable.edition not in known else []
     return {name: newest_first(versions) for name, versions in found.items()}
 
 
 def parse_updates(text: str) -> dict[str, str]:
     """``list-updates``: the packages and their new versions."""
     return {
-        update["name"]: update.get("edition", "")
-        for update in elements(text, "update")
-        if "name" in update and update.get("kind", "package") == "package"
+        update.name: update.edition
+        for update in _read_solvables(text, "update")
+        if update.name and update.kind in (None, "package")
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Resource, Step, Verdict
 from saltlite.modules import mount as mounts
@@ -45,14 +46,40 @@ _UNITS = {"k": 1, "m": 1024, "g": 1024 * 1024}
 
 
 @dataclass(frozen=True, slots=True)
-class MountPoint:
-    """A place: what is mounted there (empty for nothing), whether it exists, and the table."""
+class ActiveMount:
+    """What is mounted somewhere, as the kernel and blkid show it."""
 
-    mount: Mapping[str, Any]
+    device: str | None = None
+    alt_device: str | None = None
+    device_uuid: str | None = None
+    device_label: str | None = None
+    fstype: str | None = None
+    opts: Sequence[str] = ()
+    superopts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotedMount:
+    """What was mounted somewhere by the last run, and with which options."""
+
+    device: str | None = None
+    opts: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class MountPoint:
+    """A place: what is mounted there, whether it exists, and the table."""
+
+    mount: ActiveMount | None
     exists: bool
     table: str
     noted: tuple[str, ...] = ()
     real_device: str = ""
+
+
+def _find_active(ctx: MinionContext, name: str) -> ActiveMount | None:
+    there = ctx.follow(mounts.active, extended=True).get(os.path.realpath(name))
+    return read_fields(ActiveMount, there) if there else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +101,12 @@ class Mounted(Resource[MountPoint]):
     shown_as: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, ctx: MinionContext) -> MountPoint:
-        there = ctx.follow(mounts.active, extended=True).get(os.path.realpath(self.name), {})
-        noted = ctx.follow(mounts.read_mount_cache, self.name)
+        noted = read_fields(NotedMount, ctx.follow(mounts.read_mount_cache, self.name))
         return MountPoint(
-            mount=there,
+            mount=_find_active(ctx, self.name),
             exists=ctx.host.exists(self.name),
             table=table_at(ctx, self.line.path) if self.persist else "",
-            noted=words_of(noted.get("opts")) if noted.get("device") == self.device else (),
+            noted=words_of(noted.opts) if noted.device == self.device else (),
             real_device=os.path.realpath(self.device) if self.device.startswith("/") else "",
         )
 
@@ -112,29 +138,28 @@ class Mounted(Resource[MountPoint]):
             return [self._mount_step(f"{self.name} would be {what}")]
         if "bind" in self.options or "rbind" in self.options:
             return []
-        if not self._is_device(now):
-            return [self._plan_unmount(now), self._mount_step("")]
-        changed = ",".join(sorted(self._find_changed(now)))
+        if not self._is_device(now.mount, now.real_device):
+            return [self._plan_unmount(now.mount), self._mount_step("")]
+        changed = ",".join(sorted(self._find_changed(now.mount, now.noted)))
         return [self._plan_remount(changed)] if changed else []
 
-    def _is_device(self, now: MountPoint) -> bool:
-        there = now.mount
-        uuid, label = str(there.get("device_uuid") or ""), str(there.get("device_label") or "")
-        names = {there.get("device"), there.get("alt_device"), f"LABEL={label}".lower()}
+    def _is_device(self, there: ActiveMount, real_device: str) -> bool:
+        uuid, label = str(there.device_uuid or ""), str(there.device_label or "")
+        names = {there.device, there.alt_device, f"LABEL={label}".lower()}
         names |= {f"UUID={uuid}".lower()}
-        ours = {self.device, now.real_device or self.device, self.device.rstrip("/")}
+        ours = {self.device, real_device or self.device, self.device.rstrip("/")}
         if ours & names or self.device.lower() in names:
             return True
-        shown = str(there.get("device"))
-        fuse = "fuse" in str(there.get("fstype"))
+        shown = str(there.device)
+        fuse = "fuse" in str(there.fstype)
         return fuse or any(re.match(pattern, shown) for pattern in self.patterns)
 
-    def _find_changed(self, now: MountPoint) -> list[str]:
+    def _find_changed(self, there: ActiveMount, noted: Sequence[str]) -> list[str]:
         """The options that the mount does not have."""
-        shown = [*now.mount.get("opts", ()), *now.mount.get("superopts", ())]
+        shown = [*there.opts, *there.superopts]
         have = set(map(_in_bytes, shown))
         keys = {each.partition("=")[0] for each in shown}
-        return [each for each in self.options if not self._has_option(each, have, keys, now.noted)]
+        return [each for each in self.options if not self._has_option(each, have, keys, noted)]
 
     def _has_option(
         self, option: str, have: set[str], keys: set[str], noted: Sequence[str]
@@ -177,8 +202,8 @@ class Mounted(Resource[MountPoint]):
             list(self.options),
         )
 
-    def _plan_unmount(self, now: MountPoint) -> Step:
-        shown = [now.mount.get("device"), now.mount.get("alt_device")]
+    def _plan_unmount(self, there: ActiveMount) -> Step:
+        shown = [there.device, there.alt_device]
         current = ", ".join(str(each) for each in shown if each)
         told = "An umount would have been forced because devices do not match.  Watched: "
         because = f"devices don't match. Wanted: {self.device}, current: {current}"
@@ -252,9 +277,9 @@ class Unmounted(Resource[MountPoint]):
     user: str | None
 
     def read(self, ctx: MinionContext) -> MountPoint:
-        there = ctx.follow(mounts.active, extended=True).get(os.path.realpath(self.name), {})
-        if self.device and there and self.device not in (there["device"], there.get("alt_device")):
-            there = {}
+        there = _find_active(ctx, self.name)
+        if self.device and there and self.device not in (there.device, there.alt_device):
+            there = None
         return MountPoint(there, True, table_at(ctx, self.config) if self.persist else "")
 
     def plan(self, now: MountPoint) -> list[Step]:
