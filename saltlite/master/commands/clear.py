@@ -22,7 +22,6 @@ from saltlite.errors import StoreError, WireError
 from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import (
-    NOT_SHOWN,
     Unknown,
     authenticate,
     begin_login,
@@ -122,8 +121,7 @@ def get_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain:
         return {}
     if record is None:
         return {}
-    shown = {name: one for name, one in record.items() if name not in NOT_SHOWN}
-    return {**shown, "token": load["token"]}
+    return {**record.told, "token": load["token"]}
 
 
 def del_token(ctx: MasterContext, load: Mapping[str, object]) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from saltlite.core.access import find_fault_in_entries, user_entries
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.messages import LOGIN_UNKNOWN, TOKEN_UNKNOWN, USER_UNKNOWN, clear_refusal
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import StoreError, WireError
@@ -59,6 +60,31 @@ def refuse_run(proof: str, name: str = "") -> PlainMap:
     return clear_refusal(_ERRORS[proof], f'Authentication failure of type "{proof}" occurred{who}')
 
 
+@dataclass(frozen=True, slots=True)
+class ShownCredentials:
+    """What of a load says who asks, beside a local key."""
+
+    token: Any = field(default=None, repr=False)
+    eauth: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """What is on record of a token. ``told`` is the part that others may see.
+
+    ``auth_list_by_module`` is :data:`BY_MODULE`; ``entries`` came from a module beside the options.
+    """
+
+    start: float
+    name: str
+    eauth: str
+    told: Mapping[str, Any]
+    groups: Any = None
+    auth_list: Any = None
+    auth_list_by_module: Any = False
+    entries: Any = None
+
+
 def authenticate(
     ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str, object], reply: Plain
 ) -> AuthenticatedUser | Unknown | Later:
@@ -70,15 +96,16 @@ def authenticate(
     Raises:
         LoginsBusy: they cannot be checked now.
     """
+    given = read_fields(ShownCredentials, shown)
     try:
         # First: a load that comes back from LoginServer shows nothing else any more.
         if load.get(FIELD) is not None:
             return _believe_proof(ctx, load[FIELD])
-        if shown.get("token") is not None:
-            return _user_of_token(ctx, load, shown["token"], reply)
+        if given.token is not None:
+            return _user_of_token(ctx, load, given.token, reply)
     except StoreError as error:
         raise WireError(str(error)) from error
-    if shown.get("eauth") is not None:
+    if given.eauth is not None:
         return begin_login(ctx, load, shown, reply) or Unknown("eauth")
     name, key = load.get("user"), load.get("key")
     if not isinstance(name, str) or not isinstance(key, str):
@@ -88,21 +115,23 @@ def authenticate(
 
 def shows_login(shown: Mapping[str, object]) -> bool:
     """Whether a token, or a way to log in, is shown; else the local key counts."""
-    return shown.get("token") is not None or shown.get("eauth") is not None
+    given = read_fields(ShownCredentials, shown)
+    return given.token is not None or given.eauth is not None
 
 
 def is_known(ctx: MasterContext, load: Mapping[str, object], shown: Mapping[str, Any]) -> bool:
     """Whether it is known who sends ``load``, with no password still to be checked."""
     if load.get(FIELD) is not None:
         return open_login(ctx, load) is not None
-    if shown.get("token") is not None:
+    given = read_fields(ShownCredentials, shown)
+    if given.token is not None:
         try:
-            record = read_token(ctx, shown["token"])
+            record = read_token(ctx, given.token)
         except StoreError:
             return False  # the handler will say so
-        return record is not None and not _is_due(ctx, shown["token"], record)
+        return record is not None and not _is_due(ctx, given.token, record)
     # A password is for LoginServer alone; to ask here would have it checked twice.
-    if shown.get("eauth") is not None:
+    if given.eauth is not None:
         return False
     return isinstance(authenticate(ctx, load, shown, ""), AuthenticatedUser)
 
@@ -200,17 +229,19 @@ def _check_entries(proof: LoginProof, entries: list[Any]) -> list[Any]:
     return [] if fault else entries
 
 
-def read_token(ctx: MasterContext, token: object) -> dict[str, Any] | None:
+def read_token(ctx: MasterContext, token: object) -> TokenRecord | None:
     """What is on record of a token that is still good; ``None`` if it is not.
 
     Raises:
         StoreError: it cannot be read now.
     """
-    record = ctx.login_tokens.find(token, ctx.wall_s())
-    # Removing a module from external_auth also ends the tokens it gave.
-    if record is None or record["eauth"] not in ctx.config.access.external_auth:
+    kept = ctx.login_tokens.find(token, ctx.wall_s())
+    if kept is None:
         return None
-    return record
+    told = {name: one for name, one in kept.items() if name not in NOT_SHOWN}
+    record = read_fields(TokenRecord, {**kept, "told": told})
+    # Removing a module from external_auth also ends the tokens it gave.
+    return record if record.eauth in ctx.config.access.external_auth else None
 
 
 def _believe_proof(ctx: MasterContext, text: object) -> AuthenticatedUser | Unknown:
@@ -244,19 +275,19 @@ def _user_of_token(
     return _user_of_record(ctx, record)
 
 
-def _user_of_record(ctx: MasterContext, record: Mapping[str, Any]) -> AuthenticatedUser:
-    kept = record.get("auth_list")
-    counts = ctx.config.access.keep_acl_in_token or record.get(BY_MODULE) is True
+def _user_of_record(ctx: MasterContext, record: TokenRecord) -> AuthenticatedUser:
+    kept = record.auth_list
+    counts = ctx.config.access.keep_acl_in_token or record.auth_list_by_module is True
     if counts and isinstance(kept, (list, tuple)):
-        return AuthenticatedUser(record["name"], list(kept), "token")
-    groups, more = list(record.get("groups") or []), record.get("entries")
-    entries = find_entries(ctx, record["eauth"], record["name"], groups, more)
-    return AuthenticatedUser(record["name"], entries, "token")
+        return AuthenticatedUser(record.name, list(kept), "token")
+    groups = list(record.groups or [])
+    entries = find_entries(ctx, record.eauth, record.name, groups, record.entries)
+    return AuthenticatedUser(record.name, entries, "token")
 
 
-def _is_due(ctx: MasterContext, token: str, record: Mapping[str, Any]) -> bool:
+def _is_due(ctx: MasterContext, token: str, record: TokenRecord) -> bool:
     """Whether it is some time ago that the owner of a token was found to be welcome."""
-    if ctx.wall_s() - record["start"] < RECHECK_S:
+    if ctx.wall_s() - record.start < RECHECK_S:
         return False
     # Not 0 by default: the steady clock starts with the machine and may still be small.
     return ctx.steady_s() - ctx.looked_at.get(token, -RECHECK_S) >= RECHECK_S
@@ -270,10 +301,10 @@ def _note_welcome(ctx: MasterContext, token: str) -> None:
 
 
 def _look_again(
-    ctx: MasterContext, load: Mapping[str, Any], token: str, record: Mapping[str, Any], reply: Plain
+    ctx: MasterContext, load: Mapping[str, Any], token: str, record: TokenRecord, reply: Plain
 ) -> Later:
     """Have a module asked whether the owner of a token may still use it (CVE-2022-22967)."""
-    who = {"eauth": record["eauth"], "username": record["name"], "password": "", "token": token}
+    who = {"eauth": record.eauth, "username": record.name, "password": "", "token": token}
     return _begin_check(ctx, load, who, reply)
 
 
