@@ -47,7 +47,15 @@ from saltlite.api.negotiation import (
 from saltlite.api.options import ServerOptions, allowed_origins
 from saltlite.api.own_page import serve_own_page
 from saltlite.api.packed import unpack_all
-from saltlite.api.sessions import Session, Sessions, is_session_id, make_cookie, shown_session
+from saltlite.api.sessions import (
+    LoginToken,
+    Session,
+    Sessions,
+    is_session_id,
+    make_cookie,
+    read_token,
+    shown_session,
+)
 from saltlite.api.static_files import serve_below, serve_file
 from saltlite.core.access import valid_login_name
 from saltlite.core.dataclasses import dataclass, field
@@ -75,8 +83,8 @@ GZIP_LEAST: Final = 1024
 _PLAIN: Final = (("X-Content-Type-Options", "nosniff"), ("Server", "saltlite"))
 
 Handler = Callable[[Request], Awaitable[Answer]]
-Lister = Callable[[Mapping[str, Any], Mapping[str, Any]], list[Any]]
-"""The rights that a login shows: ``external_auth`` and the token's map → list."""
+Lister = Callable[[Mapping[str, Any], LoginToken], list[Any]]
+"""The rights that a login shows: ``external_auth`` and the token → list."""
 
 
 @dataclass(slots=True)
@@ -372,11 +380,11 @@ class App:
             raise HttpError(401, WRONG_LOGIN)
         rights = self._list_rights(self._external_auth, token)
         session = self.sessions.open(
-            token=str(token["token"]),
-            user=str(token.get("name", "")),
-            eauth=str(token.get("eauth", "")),
-            start=float(token.get("start", self._clock())),
-            expire=float(token.get("expire", 0)),
+            token=str(token.token),
+            user=str(token.name),
+            eauth=str(token.eauth),
+            start=float(self._clock() if token.start is None else token.start),
+            expire=float(token.expire),
             rights=rights,
         )
         shown = {
@@ -418,7 +426,7 @@ class App:
 
     async def _check_login(
         self, request: Request, fields: Mapping[str, object]
-    ) -> dict[str, Any] | None:
+    ) -> LoginToken | None:
         """The token of a login; ``None`` if it is wrong, which is counted.
 
         A client that goes away does not get its place back before the master has answered.
@@ -447,20 +455,20 @@ class App:
 
     async def _log_in_by_turns(
         self, address: str, user: str, fields: Mapping[str, object]
-    ) -> dict[str, Any] | None:
+    ) -> LoginToken | None:
         async with self._logins.turn(address, user):
             self._check_pace(address, user)
-            token = await self.master.make_token(fields)
-            self._note_login(address, user, good=token is not None)
-        return token
+            told = await self.master.make_token(fields)
+            self._note_login(address, user, good=told is not None)
+        return None if told is None else read_token(told)
 
-    def _forget_login(self, done: asyncio.Task[dict[str, Any] | None]) -> None:
+    def _forget_login(self, done: asyncio.Task[LoginToken | None]) -> None:
         """Remove the token of a login that nobody waits for any more."""
         if done.cancelled() or done.exception() is not None:
             return
         token = done.result()
         if token is not None:
-            removal = asyncio.create_task(self.master.remove_token(str(token["token"])))
+            removal = asyncio.create_task(self.master.remove_token(str(token.token)))
             self._login_tasks.add(removal)
             removal.add_done_callback(self._login_tasks.discard)
 
@@ -552,8 +560,8 @@ class App:
         token = await self._check_login(request, credentials)
         if token is None:
             raise HttpError(401, NOT_AUTHENTICATED)
-        stack.push_async_callback(self.master.remove_token, str(token["token"]))
-        return {"token": str(token["token"])}
+        stack.push_async_callback(self.master.remove_token, str(token.token))
+        return {"token": str(token.token)}
 
     async def _authorize_all(self, calls: Sequence[Call], shown: Sequence[Credentials]) -> None:
         """Ensure that all calls are allowed to whoever asks for each.
@@ -626,7 +634,7 @@ class App:
             raise HttpError(
                 401, f'Authentication failure of type "eauth" occurred for user {user}.'
             )
-        return {name: token[name] for name in _TOKEN_FIELDS if name in token}
+        return {name: token.told[name] for name in _TOKEN_FIELDS if name in token.told}
 
     # --- minions, jobs, keys -------------------------------------------------------------
 
@@ -722,7 +730,7 @@ class App:
         if header and not is_session_id(header) and is_token(header):
             found = await self.master.look_up_token(header)
             if found is not None:
-                return self._visitor(header, found)
+                return self._visitor(header, read_token(found))
         by_id = self.sessions.find(header, self._clock())
         session = by_id if header else self._session_of(request)
         if session is None or not self.is_own_origin(request):
@@ -735,15 +743,15 @@ class App:
         values = parse_qs(request.query, max_num_fields=10)
         return next(iter([*values.get("token", []), *values.get("salt_token", [])]), "")
 
-    def _visitor(self, token: str, found: Mapping[str, Any]) -> Session:
+    def _visitor(self, token: str, found: LoginToken) -> Session:
         """A session of its own for a token, as long as the stream."""
         return Session(
             "",
             token,
-            str(found.get("name", "")),
-            str(found.get("eauth", "")),
-            float(found.get("start", 0)),
-            float(found.get("expire", 0)),
+            str(found.name),
+            str(found.eauth),
+            float(found.start or 0),
+            float(found.expire),
             self._list_rights(self._external_auth, found),
         )
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 
 SESSION_COOKIE: Final = "session_id"
@@ -20,6 +21,25 @@ SESSIONS_MOST: Final = 10_000
 
 _SESSION_ID = regex(r"[0-9a-f]{40}")
 _COOKIE = regex(rf"(?:^|;)\s*{SESSION_COOKIE}=\"?([0-9a-f]{{40}})\"?\s*(?:;|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class LoginToken:
+    """A token as the master told of it: ``told`` is all that it said, for who logged in."""
+
+    told: Mapping[str, Any] = field(repr=False)
+    token: Any = field(default="", repr=False)
+    name: Any = ""
+    eauth: Any = ""
+    start: Any = None
+    expire: Any = 0
+    groups: Any = None
+    auth_list: Any = None
+
+
+def read_token(told: Mapping[str, Any]) -> LoginToken:
+    """Make a value of what the master told of a token."""
+    return read_fields(LoginToken, {**told, "told": told})
 
 
 @dataclass(slots=True, eq=False)

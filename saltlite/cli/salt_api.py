@@ -15,6 +15,7 @@ from saltlite.errors import ConfigError
 if TYPE_CHECKING:
     import optparse
 
+    from saltlite.api.sessions import LoginToken
     from saltlite.cli.options import CommandParser
     from saltlite.client.collect import ReturnStore
     from saltlite.config.master import MasterConfig
@@ -55,17 +56,17 @@ def _run_api(config: MasterConfig, *, console: bool, reload: Callable[[], None])
 
 
 def _list_rights(
-    config: MasterConfig, external_auth: Mapping[str, Any], token: Mapping[str, Any]
+    config: MasterConfig, external_auth: Mapping[str, Any], token: LoginToken
 ) -> list[Any]:
     """What a login is told that it may do."""
     from saltlite.core.access import list_permissions
 
-    kept = token.get("auth_list")
+    kept = token.auth_list
     found = list_permissions(
         {} if kept is not None else external_auth,
-        str(token.get("eauth", "")),
-        str(token.get("name", "")),
-        list(token.get("groups") or []),
+        str(token.eauth),
+        str(token.name),
+        list(token.groups or []),
         list(kept or []),
         permissive=config.access.permissive_acl,
     )

@@ -11,7 +11,7 @@ from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
 from saltlite.jobs.entries import format_start, job_entry, metadata_of, show_load
 from saltlite.jobs.history import changes_of, moment_before
-from saltlite.jobs.load import load_of, read_load
+from saltlite.jobs.load import load_of, read_load, read_return
 from saltlite.runner_context import Jobs, PublishedJob, RunnerContext
 
 UNKNOWN = "Cannot contact returner or no job with this jid"
@@ -46,14 +46,14 @@ def lookup_jid(
     del display_progress
     jid = str(jid)
     store = _choose_store(ctx, ext_source)
-    found = store.returns(jid)
+    found = {minion: read_return(ret) for minion, ret in store.returns(jid).items()}
     data: dict[str, Any] = {}
     if returned:
-        data.update({minion: ret.get("return") for minion, ret in found.items()})
+        data.update({minion: ret.value for minion, ret in found.items()})
     job = store.job(jid) if missing else None
     if job is not None:
         data.update({one: "Minion did not return" for one in job.minions if one not in found})
-    outputters = [ret["out"] for ret in found.values() if isinstance(ret.get("out"), str)]
+    outputters = [ret.out for ret in found.values() if isinstance(ret.out, str)]
     return {"outputter": outputters[0] if outputters else "nested", "data": data}
 
 
@@ -388,9 +388,4 @@ def _list_named_targets(job: PublishedJob) -> list[str]:
 
 
 def _has_succeeded(ret: Mapping[str, object] | None) -> bool:
-    if ret is None:
-        return False
-    retcode, success = ret.get("retcode", 0), ret.get("success", True)
-    codes = list(retcode.values()) if isinstance(retcode, Mapping) else [retcode]
-    said = list(success.values()) if isinstance(success, Mapping) else [success]
-    return not any(codes) and all(said)
+    return ret is not None and read_return(ret).is_good

@@ -13,6 +13,7 @@ from saltlite.core.jid import jid_time
 from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError
+from saltlite.jobs.load import read_load, read_return
 from saltlite.runner_context import RunnerContext
 from saltlite.version import SALT_COMPATIBLE
 
@@ -215,10 +216,11 @@ def _last_states(ctx: RunnerContext, minions: Collection[str]) -> dict[str, dict
     for job in ctx.jobs.search(JobQuery(fun="state.*", newest_first=True)):
         for minion, ret in ctx.jobs.returns(job.jid).items():
             left -= 1
-            run = None if minion in found else _summarise_states(ret.get("return"))
+            stored = read_return(ret)
+            run = None if minion in found else _summarise_states(stored.value)
             if run is not None:
-                failed = bool(ret.get("retcode")) or ret.get("success") is False
-                fun = job.load.get("fun")
+                failed = bool(stored.retcode) or stored.success is False
+                fun = read_load(job).fun
                 found[minion] = {"jid": job.jid, "fun": fun, "success": not failed, **run}
         if left <= 0 or found.keys() >= set(minions):
             break

@@ -20,6 +20,7 @@ from cryptography.x509.oid import (
 )
 
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError
 from saltlite.providers.x509.keys import PublicKey
 from saltlite.providers.x509.names import (
@@ -282,23 +283,38 @@ def _parse_freshest(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionT
     return x509.FreshestCRL([_parse_point(each) for each in points]), False
 
 
+@dataclass(frozen=True, slots=True)
+class IssuingPoint:
+    """An ``issuingDistributionPoint``; named as in a configuration of OpenSSL."""
+
+    fullname: Any = None
+    relativename: Any = None
+    onlyuser: Any = False
+    onlyCA: Any = False
+    onlysomereasons: Any = None
+    indirectCRL: Any = False
+    onlyAA: Any = False
+    critical: Any = False
+
+
 def _parse_issuing_point(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
     if not isinstance(given, Mapping):
         raise FunctionError("issuingDistributionPoint has to be a map")
-    full, relative = given.get("fullname"), given.get("relativename")
+    point = read_fields(IssuingPoint, given)
+    full, relative = point.fullname, point.relativename
     try:
         value = x509.IssuingDistributionPoint(
             full_name=general_names(full) if full else None,
             relative_name=relative_name(relative) if relative else None,
-            only_contains_user_certs=bool(given.get("onlyuser", False)),
-            only_contains_ca_certs=bool(given.get("onlyCA", False)),
-            only_some_reasons=_parse_reasons(given.get("onlysomereasons")),
-            indirect_crl=bool(given.get("indirectCRL", False)),
-            only_contains_attribute_certs=bool(given.get("onlyAA", False)),
+            only_contains_user_certs=bool(point.onlyuser),
+            only_contains_ca_certs=bool(point.onlyCA),
+            only_some_reasons=_parse_reasons(point.onlysomereasons),
+            indirect_crl=bool(point.indirectCRL),
+            only_contains_attribute_certs=bool(point.onlyAA),
         )
     except (TypeError, ValueError) as error:
         raise FunctionError(str(error)) from None
-    return value, bool(given.get("critical"))
+    return value, bool(point.critical)
 
 
 def _parse_policies(given: object, keys: ExtensionKeys) -> tuple[x509.ExtensionType, bool]:
