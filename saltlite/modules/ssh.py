@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from saltlite import disk
 from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 from saltlite.errors import (
     FunctionError,
@@ -349,6 +351,20 @@ def get_known_host_entries(
     return _list_known(ctx, path, hostname, port, fingerprint_hash_type) or None
 
 
+@dataclass(frozen=True, slots=True)
+class HostKey:
+    """A key of a host, as it is told; it has a fingerprint if the host or a file showed it."""
+
+    key: str
+    enc: Any = None
+    hostname: str = ""
+    fingerprint: str | None = None
+
+
+def _read_host_keys(told: Iterable[Mapping[str, Any]]) -> list[HostKey]:
+    return [read_fields(HostKey, each) for each in told]
+
+
 def _list_known(
     ctx: MinionContext, path: str, hostname: str, port: object, hash_type: str | None
 ) -> list[dict[str, Any]]:
@@ -406,13 +422,13 @@ def check_known_host(
     path = _known_hosts_path(ctx.host, user, config)
     if isinstance(path, dict):
         return path
-    known = _list_known(ctx, path, hostname, port, fingerprint_hash_type)
+    known = _read_host_keys(_list_known(ctx, path, hostname, port, fingerprint_hash_type))
     if not known:
         return "add"
     if key:
-        return "exists" if key in (each["key"] for each in known) else "update"
+        return "exists" if key in (each.key for each in known) else "update"
     if fingerprint:
-        return "exists" if fingerprint in (each["fingerprint"] for each in known) else "update"
+        return "exists" if fingerprint in (each.fingerprint for each in known) else "update"
     return "exists"
 
 
@@ -458,10 +474,11 @@ def set_known_host(
     if isinstance(wanted, str):
         return _error_answer(wanted)
     known = _list_known(ctx, path, hostname, port, hash_type)
-    there = {each["key"] for each in known}
-    if all(each["key"] in there for each in wanted):
-        return {"status": "exists", "keys": [each["key"] for each in wanted]}
-    _add_known_hosts(ctx, path, user, keys.place_of(hostname, port), wanted)
+    there = {each.key for each in _read_host_keys(known)}
+    wanted_keys = _read_host_keys(wanted)
+    if all(each.key in there for each in wanted_keys):
+        return {"status": "exists", "keys": [each.key for each in wanted_keys]}
+    _add_known_hosts(ctx, path, user, keys.place_of(hostname, port), wanted_keys)
     if hash_known_hosts:
         _run_keygen(ctx, path, user, "-H")
     return {"status": "updated", "old": known or None, "new": wanted}
@@ -473,7 +490,7 @@ def _check_fingerprint(
     """The keys that a host shows; a sentence if there is none, or none has the fingerprint."""
     if not shown:
         return "Unable to receive remote host keys"
-    if fingerprint and fingerprint not in (each["fingerprint"] for each in shown):
+    if fingerprint and fingerprint not in (each.fingerprint for each in _read_host_keys(shown)):
         return (
             "Remote host public keys found but none of their fingerprints match the one you "
             "have provided"
@@ -494,14 +511,15 @@ def _kind_in(key: str) -> str | None:
 
 
 def _add_known_hosts(
-    ctx: MinionContext, path: str, user: str | None, host: str, wanted: list[dict[str, Any]]
+    ctx: MinionContext, path: str, user: str | None, host: str, wanted: list[HostKey]
 ) -> None:
     with textfile.hold(ctx, path):
         was = textfile.load(ctx.host, path)
-        text = keys.without_known(was or "", host, [each["enc"] for each in wanted])
-        names = [each["hostname"] if "fingerprint" in each else host for each in wanted]
+        text = keys.without_known(was or "", host, [each.enc for each in wanted])
+        # One with a fingerprint was shown by the host, which may have hashed its name.
         lines = [
-            f"{name} {each['enc']} {each['key']}" for name, each in zip(names, wanted, strict=True)
+            f"{host if each.fingerprint is None else each.hostname} {each.enc} {each.key}"
+            for each in wanted
         ]
         account = _find_account(ctx.host, user) if user else None
         _write_user_file(path, keys.with_known(text, lines), account, was=was)

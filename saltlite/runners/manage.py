@@ -40,10 +40,18 @@ def status(
         salt-run manage.status tgt="webservers" tgt_type="nodegroup"
     """
     del output, gather_job_timeout
+    present, missing = _ping_minions(ctx, tgt, tgt_type, timeout)
+    return {"up": present, "down": missing}
+
+
+def _ping_minions(
+    ctx: RunnerContext, tgt: str | list[str], tgt_type: str, timeout: float | None
+) -> tuple[list[str], list[str]]:
+    """Those that answer, and those that do not, sorted."""
     expected = ctx.expected(tgt, tgt_type)
     answers = ctx.local.cmd(tgt, "test.ping", tgt_type=tgt_type, timeout=timeout)
-    up_ = sorted(minion for minion in answers if minion in expected)
-    return {"up": up_, "down": sorted(set(expected) - set(up_))}
+    present = sorted(minion for minion in answers if minion in expected)
+    return present, sorted(set(expected) - set(present))
 
 
 def up(
@@ -59,7 +67,8 @@ def up(
 
         salt-run manage.up
     """
-    return status(ctx, True, tgt, tgt_type, timeout, gather_job_timeout)["up"]
+    del gather_job_timeout
+    return _ping_minions(ctx, tgt, tgt_type, timeout)[0]
 
 
 def down(
@@ -80,10 +89,11 @@ def down(
         salt-run manage.down
         salt-run manage.down removekeys=True
     """
-    found = status(ctx, True, tgt, tgt_type, timeout, gather_job_timeout)["down"]
-    for minion in found if removekeys else ():
+    del gather_job_timeout
+    _present, missing = _ping_minions(ctx, tgt, tgt_type, timeout)
+    for minion in missing if removekeys else ():
         ctx.keys.delete(minion, "minions")
-    return found
+    return missing
 
 
 def versions(ctx: RunnerContext) -> dict[str, Any]:

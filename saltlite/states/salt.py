@@ -15,6 +15,8 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core import dataclasses, tags
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Declared, Verdict
@@ -286,21 +288,33 @@ def _run_function(
 ) -> Verdict:
     from saltlite.masterside.context import run_for
 
-    found = run_for(ctx, kind, name, arg, kwarg)
-    good = _is_good(found)
+    ran = _read_outcome(run_for(ctx, kind, name, arg, kwarg))
     return Verdict(
-        result=good,
-        comment=f"{kind.capitalize()} function '{name}' {'executed' if good else 'failed'}.",
-        changes={"return": found["return"]},
-        more={"__jid__": found["jid"]},
+        result=ran.is_good,
+        comment=f"{kind.capitalize()} function '{name}' {'executed' if ran.is_good else 'failed'}.",
+        changes={"return": ran.value},
+        more={"__jid__": ran.jid},
     )
 
 
-def _is_good(found: Mapping[str, object]) -> bool:
-    """Whether a runner ran, and did not say that it failed."""
-    value = found["return"]
-    retcode = value.get("retcode") if isinstance(value, Mapping) else None
-    return bool(found["success"]) and not found.get("wrong") and not retcode
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionOutcome:
+    """What came of a runner or wheel function; ``wrong``: its arguments were."""
+
+    value: Any
+    success: Any
+    wrong: Any = False
+    jid: Any = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it ran, and did not say that it failed."""
+        retcode = self.value.get("retcode") if isinstance(self.value, Mapping) else None
+        return bool(self.success) and not self.wrong and not retcode
+
+
+def _read_outcome(found: Mapping[str, Any]) -> FunctionOutcome:
+    return read_fields(FunctionOutcome, {**found, "value": found["return"]})
 
 
 def _all_at_once(
@@ -313,13 +327,12 @@ def _all_at_once(
         _tell_start(ctx, {"type": "runner", "name": name, "args": arg, "kwargs": kwarg})
     with ThreadPoolExecutor(max_workers=max(1, len(calls))) as pool:
         found = dict(zip(calls, pool.map(partial(_run_apart, ctx), calls.values()), strict=True))
-    failed = [ident for ident, one in found.items() if not _is_good(one)]
+    failed = [ident for ident, one in found.items() if not one.is_good]
     comment = "All runner functions executed successfully."
     if failed:
         comment = f"Runner functions failed: {', '.join(failed)}."
     changes = {
-        ident: {"return": one["return"], **_given_values(jid=one.get("jid"))}
-        for ident, one in found.items()
+        ident: {"return": one.value, **_given_values(jid=one.jid)} for ident, one in found.items()
     }
     return Verdict(result=not failed, comment=comment, changes={"ret": changes})
 
@@ -336,14 +349,14 @@ def _call_of(
     return name, list(one.get("arg") or []), kwarg
 
 
-def _run_apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> dict[str, Any]:
+def _run_apart(ctx: MinionContext, call: tuple[str, list[Any], dict[str, Any]]) -> FunctionOutcome:
     """What came of a runner in a process of its own; never raises for its faults."""
     from saltlite.masterside.context import run_apart
 
     try:
-        return run_apart(ctx, "runner", *call)
+        return _read_outcome(run_apart(ctx, "runner", *call))
     except SaltliteError as error:
-        return {"return": str(error), "success": False}
+        return FunctionOutcome(value=str(error), success=False)
 
 
 def _await_events(

@@ -8,6 +8,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Action, Verdict
 from saltlite.modules import pip
@@ -101,6 +102,15 @@ def manage(name: str, **kwargs: Any) -> Action:
     return managed(name, **kwargs)
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """What came of virtualenv, or of pip."""
+
+    retcode: int
+    stdout: str = ""
+    stderr: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """How an environment is made and what is installed in it; only pip knows when that is so."""
@@ -172,11 +182,12 @@ class Environment:
                     "old": self._read_version(ctx),
                 }
             try:
-                done = ctx.follow(environments.create, self.path, clear=self.clear, **self.options)
+                told = ctx.follow(environments.create, self.path, clear=self.clear, **self.options)
             except SaltliteError as error:
                 return Verdict(result=False, comment=f"Failed to create virtualenv: {error}")
-            if done["retcode"] != 0:
-                return Verdict(result=False, comment=done["stdout"] + done["stderr"])
+            done = read_fields(ProgramRun, told)
+            if done.retcode != 0:
+                return Verdict(result=False, comment=done.stdout + done.stderr)
             changes["new"] = self._read_version(ctx)
             said = "Cleared existing virtualenv" if exists else "Created new virtualenv"
         if not self.has_packages:
@@ -186,7 +197,7 @@ class Environment:
     def _with_packages(self, ctx: MinionContext, said: str, changes: dict[str, Any]) -> Verdict:
         try:
             before = self._freeze_packages(ctx)
-            done = ctx.follow(pip.install, **self.packages)
+            done = read_fields(ProgramRun, ctx.follow(pip.install, **self.packages))
             after = self._freeze_packages(ctx)
         except SaltliteError as error:
             return Verdict(result=False, comment=f"{said}\n{error}", changes=changes)
@@ -194,8 +205,8 @@ class Environment:
         old = sorted(set(before) - set(after))
         if new or old:
             changes["packages"] = {"new": new or "", "old": old or ""}
-        if done["retcode"] != 0:
-            told = f"{said}\n{done['stdout']}\n{done['stderr']}"
+        if done.retcode != 0:
+            told = f"{said}\n{done.stdout}\n{done.stderr}"
             return Verdict(result=False, comment=told, changes=changes)
         return Verdict(result=True, comment=said, changes=changes)
 
