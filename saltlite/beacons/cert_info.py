@@ -33,7 +33,7 @@ def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     if not isinstance(options.files, (list, tuple)):
         return False, "Configuration for cert_info beacon must contain files option, a list."
     try:
-        list(_files(options))
+        list(_list_files(options))
     except ValueError as error:
         return False, f"Configuration for cert_info beacon: {error}."
     return settings.VALID
@@ -44,13 +44,13 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     now = datetime.now(timezone.utc)
     found = [
         certificate
-        for path, days in _files(read_fields(CertInfoOptions, config))
-        for certificate in _expiring(ctx, path, days, now)
+        for path, days in _list_files(read_fields(CertInfoOptions, config))
+        for certificate in _find_expiring(ctx, path, days, now)
     ]
     return [{"certificates": found}] if found else []
 
 
-def _files(options: CertInfoOptions) -> Iterator[tuple[str, float]]:
+def _list_files(options: CertInfoOptions) -> Iterator[tuple[str, float]]:
     """The paths, each with its number of days.
 
     Raises:
@@ -66,7 +66,7 @@ def _files(options: CertInfoOptions) -> Iterator[tuple[str, float]]:
             yield path, days
 
 
-def _expiring(
+def _find_expiring(
     ctx: BeaconContext, path: str, days: float, now: datetime
 ) -> Iterator[dict[str, Any]]:
     stamp = ctx.minion.host.mtime_ns(path)

@@ -54,7 +54,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     changes = {
         name: changed
         for name, wanted in _find_interfaces(ctx, options)
-        if name in before and (changed := _changes(before[name], now.get(name, {}), wanted))
+        if name in before and (changed := _find_changes(before[name], now.get(name, {}), wanted))
     }
     if options.coalesce:
         return [{"tag": "result", "changes": changes}] if changes else []
@@ -72,7 +72,7 @@ def _find_interfaces(
                 break
 
 
-def _changes(
+def _find_changes(
     before: Mapping[str, object], now: Mapping[str, object], wanted: Mapping[str, object]
 ) -> dict[str, Any]:
     return {

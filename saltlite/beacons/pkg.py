@@ -53,7 +53,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     known: dict[str, str] = ctx.kept.setdefault(KNOWN, {})
     found = []
     for name in names:
-        status, version = _status(installed.get(name, []), available.get(name, ""))
+        status, version = _status_of(installed.get(name, []), available.get(name, ""))
         before = known.get(name, status)
         known[name] = status
         if status != before:
@@ -61,7 +61,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, Any]) -> list[dict[str, Any]
     return found
 
 
-def _status(installed: list[str], offered: str) -> tuple[str, str | None]:
+def _status_of(installed: list[str], offered: str) -> tuple[str, str | None]:
     """What a package is, and the version that tells so: the newest, or the one that is there."""
     if installed and offered:
         return "upgrade", offered

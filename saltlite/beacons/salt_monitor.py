@@ -31,7 +31,7 @@ def validate(config: Mapping[str, object]) -> tuple[bool, str]:
     if "salt_fun" not in config:
         return False, "Configuration for salt_monitor beacon requires salt_fun."
     try:
-        for name, _, _ in _calls(read_fields(SaltMonitorOptions, config).salt_fun):
+        for name, _, _ in _read_calls(read_fields(SaltMonitorOptions, config).salt_fun):
             if "." not in name:
                 return False, f"Configuration for salt_monitor beacon: {name} is no function."
     except ValueError as error:
@@ -43,7 +43,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     """Call the functions; tell what those give that give something."""
     wanted = read_fields(SaltMonitorOptions, config).salt_fun
     found = []
-    for name, args, kwargs in _calls(wanted):
+    for name, args, kwargs in _read_calls(wanted):
         value = ctx.minion.functions.call(name, *args, **kwargs)
         if value or isinstance(wanted, str):
             event: dict[str, Any] = {"salt_fun": name, "ret": value}
@@ -52,7 +52,7 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     return found
 
 
-def _calls(given: Any) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+def _read_calls(given: Any) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
     """Name, positional and keyword arguments of each call.
 
     Raises:
@@ -63,12 +63,12 @@ def _calls(given: Any) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
             yield each, [], {}
         elif isinstance(each, Mapping):
             for name, arguments in each.items():
-                yield str(name), *_arguments(str(name), arguments)
+                yield str(name), *_read_arguments(str(name), arguments)
         else:
             raise ValueError(f"{each!r:.80} is no function")
 
 
-def _arguments(name: str, given: object) -> tuple[list[Any], dict[str, Any]]:
+def _read_arguments(name: str, given: object) -> tuple[list[Any], dict[str, Any]]:
     if given is None:
         return [], {}
     if isinstance(given, Mapping):

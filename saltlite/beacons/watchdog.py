@@ -80,14 +80,14 @@ def _find_changes(changes: Sequence[inotify.Change]) -> Iterator[tuple[str, str,
     came = {each.cookie for each in changes if each.mask & _TO}
     went = {each.cookie for each in changes if each.mask & _FROM}
     for each in changes:
-        word = _word(each, came, went)
+        word = _word_of(each, came, went)
         if word:
             yield each.watched, each.path, word
         if word != "modify" and each.path != each.watched:
             yield each.watched, os.path.dirname(each.path), "modify"
 
 
-def _word(change: inotify.Change, came: set[int], went: set[int]) -> str:
+def _word_of(change: inotify.Change, came: set[int], went: set[int]) -> str:
     """What a change is called; a move is told where it begins, or is half of one."""
     mask = change.mask
     if mask & _FROM:

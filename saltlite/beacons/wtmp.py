@@ -30,13 +30,13 @@ def beacon(ctx: BeaconContext, config: Mapping[str, object]) -> list[dict[str, A
     now, found = datetime.now().astimezone(), []
     for record in ctx.kept[KEPT].records():
         event = logins.describe(record)
-        event |= _action(record, event, ctx.kept[LINES])
+        event |= _describe_action(record, event, ctx.kept[LINES])
         if watched_users.is_watched(str(event["user"]), config, now):
             found.append(event)
     return found
 
 
-def _action(
+def _describe_action(
     record: logins.Record, event: Mapping[str, object], lines: dict[str, str]
 ) -> dict[str, Any]:
     """What a record is about. That of a logout has no name: it is whose login is at its line."""

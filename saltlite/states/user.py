@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from saltlite import disk
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.core.fields import write_fields
 from saltlite.core.numbers import is_digits
 from saltlite.errors import FunctionError, StoreError
 from saltlite.highstate.resource import Resource, Step, Verdict
@@ -393,7 +392,12 @@ class User(Resource[Account]):
             home=self.values.get("home"),
             shell=self.values.get("shell"),
             **gecos,
-            **write_fields(self.creation),
+            unique=self.creation.unique,
+            system=self.creation.system,
+            createhome=self.creation.createhome,
+            nologinit=self.creation.nologinit,
+            usergroup=self.creation.usergroup,
+            loginclass=self.creation.loginclass,
         )
         if not made:
             raise FunctionError(f"Failed to create new user {self.name}")
