@@ -79,7 +79,7 @@ class Publishing(Protocol):
 class Duty:
     """Something that the bridge does every ``every_s`` seconds, or when ``channel`` says so."""
 
-    do: Callable[[], None]
+    do: Callable[[], object]
     every_s: float
     channel: str = ""
     next_s: float = 0.0

@@ -176,6 +176,22 @@ class ClusterEngine:
 
         return self._repeat_work(whole)
 
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[Transaction]:
+        """One transaction for a ``with`` block; what is raised in it undoes all of it.
+
+        Raises:
+            ServerAway: as :meth:`execute`; also if another transaction came in its way.
+            RecordRefused: nothing was done.
+        """
+        try:
+            with self._told_errors():
+                connection = self._get_connection()
+                with connection.transaction():
+                    yield connection
+        except _Conflict as error:
+            raise ServerAway(_say_away("another transaction came in between")) from error
+
     def _repeat_work(self, work: Callable[[Transaction], _T]) -> _T:
         for _ in range(CONFLICTS_MOST):
             with contextlib.suppress(_Conflict):

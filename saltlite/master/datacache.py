@@ -62,11 +62,16 @@ class DataCache:
         Raises:
             StoreError: it cannot be written, or cannot be packed.
         """
-        path = self._path(bank, key)
+        self._path(bank, key)  # the names come first
         try:
             packed = pack_bin(data)
         except WireError as error:
             raise StoreError(f"{bank}/{key}: {error}") from error
+        self.store_packed(bank, key, packed)
+
+    def store_packed(self, bank: str, key: str, packed: bytes) -> None:
+        """As :meth:`store`, of what is packed already."""
+        path = self._path(bank, key)
         disk.make_dir(path.parent)
         # Not waited for: it is a cache, and what a power cut damages counts as nothing.
         with self._lock_of(key):

@@ -122,10 +122,10 @@ class PublicationKeyRing(Protocol):
         """The key as it is now."""
 
     def next_serial(self) -> tuple[PublicationKey, int]:
-        """The key and the next serial under it; the first is 1."""
+        """The key and the next serial under it, which nobody else gets."""
 
     def rotate(self, key: str, now_s: float) -> int:
-        """Put ``key`` in place of the current one; serials start again. The new generation."""
+        """Put ``key`` in place of the current one; the new generation. Serials go on, or anew."""
 
     def rotate_if(self, asked: Callable[[], bool], key: Callable[[], str], now_s: float) -> bool:
         """Rotate if ``asked`` says so, in one step; whether it did."""

@@ -6,13 +6,14 @@ other sees at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
-from store_kinds import KINDS
+from store_kinds import KINDS, Place, kind_of_place
 from store_models import ModelFacts, ModelJobs, ModelKeys
 
 from saltlite.crypto.keys import PrivateKey
@@ -52,11 +53,11 @@ LONG_AGO_NS = 10**18
 class Compared(RuleBasedStateMachine):
     """Two processes and a model."""
 
-    kind = "embedded"
+    make_place: Callable[[], Place]
 
     def __init__(self) -> None:
         super().__init__()
-        self.place = KINDS[self.kind]()
+        self.place = self.make_place()
         self.processes = [self.place.open() for _ in range(2)]
 
     def teardown(self) -> None:
@@ -223,9 +224,11 @@ class ComparedFacts(Compared):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_answers_as_its_model(kind: str, compared: type[Compared]) -> None:
     how = settings(
-        max_examples=60,
+        max_examples=60 if kind == "embedded" else 25,
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(type("Kind", (compared,), {"kind": kind}), settings=how)
+    with kind_of_place(kind) as make:
+        machine = type("Kind", (compared,), {"make_place": staticmethod(make)})
+        run_state_machine_as_test(machine, settings=how)

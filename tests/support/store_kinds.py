@@ -1,20 +1,27 @@
-"""Every implementation of the master's stores, opened on a place of its own for a test.
-
-Who adds one adds a line to ``KINDS``, and the tests of all stores hold for it.
-"""
+"""Both implementations of the master's stores, opened on a place of its own for a test."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import databases
+import pytest
+
+from saltlite.cluster import schema
+from saltlite.cluster.engine import ClusterEngine
+from saltlite.cluster.identity import make_cluster_key
+from saltlite.cluster.membership import join_cluster, open_engine
+from saltlite.cluster.stores import ClusterStores
 from saltlite.config.load import load_master
+from saltlite.config.master import MasterConfig
 from saltlite.master.embedded import EmbeddedStores, make_key_ring
 from saltlite.master.stores import PublicationKeyRing, Stores
 
@@ -42,7 +49,81 @@ class EmbeddedPlace:
         shutil.rmtree(self.root)
 
 
-KINDS: dict[str, Callable[[], EmbeddedPlace]] = {"embedded": EmbeddedPlace}
+class ClusterPlace:
+    """A node of a cluster, on tables that are empty; each ``open`` is another of its processes."""
+
+    def __init__(self, dsn: str) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="sl-"))
+        self.dsn = dsn
+        self.config = self.configure("a")
+        engine = open_engine(self.config)
+        names = [row[0] for row in engine.execute(_TABLES)]
+        engine.execute(f"TRUNCATE {', '.join(names)}")
+        for name in ("keys", "banks", "epoch"):
+            engine.execute("INSERT INTO counters VALUES (%s, 0)", [name])
+        make_cluster_key(self.config)
+        self._member = join_cluster(self.config, "127.0.0.1")
+        engine.close()
+        self._opened: list[ClusterStores] = []
+
+    def configure(self, node: str) -> MasterConfig:
+        """The configuration of another node."""
+        folder = self.root / node
+        folder.mkdir(parents=True)
+        pki = self.root / "cluster"
+        (folder / "master").write_text(
+            f"root_dir: {folder}\nid: {node}\ncluster_id: c\ncluster_dsn: {self.dsn}\n"
+            f"cluster_pki_dir: {pki}\nkeysize: 2048\njob_cache_sync: never\n"
+        )
+        return load_master(folder)
+
+    def open(self) -> ClusterStores:
+        stores = ClusterStores(self.config, self._member)
+        stores.keys.prepare()
+        self._opened.append(stores)
+        return stores
+
+    def open_elsewhere(self, node: str) -> ClusterStores:
+        """As a process of another node."""
+        stores = ClusterStores(self.configure(node), self._member)
+        stores.keys.prepare()
+        self._opened.append(stores)
+        return stores
+
+    def open_ring(self) -> PublicationKeyRing:
+        return self._member.ring
+
+    def close(self) -> None:
+        for one in self._opened:
+            one._engine.close()
+        self._member.ring._engine.close()
+        self._member.ring.close()
+        shutil.rmtree(self.root)
+
+
+_TABLES = """
+SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_version'
+"""
+
+Place = EmbeddedPlace | ClusterPlace
+
+KINDS = ("embedded", "postgres")
+
+
+@contextlib.contextmanager
+def kind_of_place(kind: str) -> Iterator[Callable[[], Place]]:
+    """What makes places of a kind, one after the other."""
+    if kind == "embedded":
+        yield EmbeddedPlace
+        return
+    if databases.postgres_programs() is None:
+        pytest.skip("there is no PostgreSQL server")
+    with databases.postgres_server() as server, databases.database_of(server.place, "s") as dsn:
+        parameters = dict(part.split("=", 1) for part in dsn.split())
+        engine = ClusterEngine(parameters, timeout_s=20)
+        schema.install(engine)
+        engine.close()
+        yield lambda: ClusterPlace(dsn)
 
 
 def do_at_once(processes: int, do: Callable[[int], Any]) -> list[Any]:
