@@ -1,6 +1,7 @@
 """Which minions are connected to any node: each node says in ``presence`` who is to it.
 
-Rows of a node that was not heard of for ``cluster_lease`` do not count. Source: docs/cluster.md.
+Rows of a node that was not heard of for ``cluster_lease`` do not count.
+Source: docs/cluster.md#facts.
 """
 
 from __future__ import annotations

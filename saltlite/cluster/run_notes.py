@@ -3,7 +3,7 @@
 On each node a run is a file in ``cachedir/proc``, and what is said to it one in
 ``cachedir/state_pause`` (``highstate/control.py``). The bridge makes the same files on the other
 nodes, so that a run is seen, paused and ended from any of them. A change is on its way for about a
-second. Source: docs/cluster.md.
+second. Source: docs/cluster.md#facts.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from saltlite.cluster.publications import ClusterPublisher
     from saltlite.master.jobcache import Flush
     from saltlite.master.replay import LockFactory, ReplayTable
+    from saltlite.master.stores import ForwardedReturns
 
 
 class ClusterStores:
@@ -126,3 +127,11 @@ class ClusterStores:
         if self._membership is None:
             raise StoreError("only the master itself publishes")
         return self._membership.open_publisher(self._engine, context, renew=self._renew)
+
+    def open_forwarded(self) -> ForwardedReturns:
+        """None: a cluster has no syndic yet.
+
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError("salt-syndic cannot join a cluster to a master above it yet")

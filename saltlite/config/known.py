@@ -78,7 +78,7 @@ worker_pools_enabled
 OTHER_OPTIONS = frozenset(_NAMES.split())
 
 _UNREAD = """
-auth_safemode cluster_cache_pillar eauth_tokens
+auth_safemode eauth_tokens
 fileserver_interval fips_mode
 id_function master_tries mine_return_job
 minion_restart_command

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHEEL_LIMIT_BYTES = 2_100_000
-"""What grows it has a reason: it was 2,000,000 before salt-syndic and a publisher of our own."""
+WHEEL_LIMIT_BYTES = 2_150_000
+"""What grows it has a reason: it was 2,100,000 before there was a cluster."""
 LOWER_BOUNDS = dict(
     re.findall(
         r'^  "([A-Za-z0-9-]+)>=([\d.]+)",$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
