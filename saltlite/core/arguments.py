@@ -44,6 +44,7 @@ def takes_options(
     def decorate(function: Any) -> Callable[..., Result]:
         arguments = OptionArguments(function, family, names, without, defaults)
         call: Any
+        # Two of them, since a wrapper that asked at each call would cost every call.
         # The loader fills in a context where the first argument is called so.
         if arguments.has_context:
 
@@ -138,6 +139,7 @@ class OptionArguments:
             name: given.pop(name) if name in given else default
             for name, default in self.options.items()
         }
+        # What is neither a field nor an argument is the family's rest, not the function's.
         if self._has_rest:
             own = {name: given.pop(name) for name in self._own if name in given}
             values[REST], given = given, own

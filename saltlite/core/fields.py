@@ -24,6 +24,7 @@ def read_fields(
 ) -> Options:
     """A value of a class with what was given for its fields; what it has no field for is left."""
     declared: Any = kind
+    # Annotations are texts here, so that a reader is found without evaluating any.
     found = {one.name: str(one.type) for one in fields(declared) if one.name in given}
     return kind(
         **{

@@ -163,6 +163,7 @@ def _with_known_keys(value: object) -> Any:
 
 def _text_key(key: object) -> str:
     """A key as JSON would write it, or else as text."""
+    # As JSON has it: str() would make True and None of them.
     if isinstance(key, bool) or key is None:
         return {True: "true", False: "false", None: "null"}[key]
     if isinstance(key, bytes):

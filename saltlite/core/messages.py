@@ -725,6 +725,7 @@ class PublishReply:
         """
         load = as_map(as_map(plain, "reply").get("load"), "load of the reply")
         return cls(
+            # Null means nobody matched; without the field it is no such reply.
             jid=_take_field(load, "jid", _text_or_none),
             minions=_take_field(load, "minions", _read_texts),
             missing=_take_optional(load, "missing", _read_texts, []),
@@ -753,6 +754,7 @@ def refusal(plain: object) -> tuple[str, str] | None:
 
     The name is ``""`` where the master sent a bare text. Source: docs/wire.md#clear-commands.
     """
+    # What Salt answers to a load that it cannot even read.
     if isinstance(plain, str):
         return ("", plain)
     if not isinstance(plain, dict) or "error" not in plain:

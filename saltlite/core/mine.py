@@ -56,6 +56,7 @@ def mine_load(data: Mapping[str, object], *, clear: bool = False) -> dict[str, A
     Raises:
         WireError: the data are larger than a master takes; the text names the largest entry.
     """
+    # Told here, where the name can be told: a master would refuse the load as a whole.
     problem = mine_problem(data)
     if problem is not None:
         raise WireError(problem)
@@ -85,6 +86,7 @@ def mine_entry(name: str, written: object) -> MineEntry:
 
 def data_of(entry: object) -> Any:
     """What was told, without who may read it."""
+    # Both keys: a function may give a map of its own that has one of them.
     if isinstance(entry, Mapping) and entry.get("__saltmine_acl__") and "__data__" in entry:
         return entry["__data__"]
     return entry

@@ -822,6 +822,7 @@ def _group_words(name: str, nodegroups: Mapping[str, Any], inside: tuple[str, ..
 
     Words that are all ids are a list of them.
     """
+    # By name and not by depth: a group may well stand in several others.
     if name in inside:
         raise TargetError(f"nodegroup contains itself: {' -> '.join([*inside, name])}")
     group = nodegroups.get(name)

@@ -290,6 +290,7 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | An
         return list(found.first_errors)
     settled = order(found.low, found.names)
     answers = _run_chunks(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
+    # Of SLS and highstates alone: what has no name could not be found again.
     if found.wanted:
         asked = Asked(found.wanted, wishes.pillar, wishes.exclude)
         keep(ctx, asked, answers, test=wishes.test)

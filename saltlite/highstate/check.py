@@ -174,6 +174,7 @@ def _collect_mistakes(
     mistakes = {Mistake("", 0, text) for text in errors}
     states: set[tuple[Any, ...]] = set()
     names: set[SlsRef] = set()
+    # Of all runs: what one SLS requires may be declared by another.
     known = {name for run in runs for chunk in run.low for name in _names_of(chunk)}
     places = Places(runs[0].files.tree)
     own = Checks(ctx, places)

@@ -63,6 +63,7 @@ class Chunk:
     @classmethod
     def from_low(cls, low: Mapping[Any, Any]) -> Chunk:
         """From Salt's map of it, which must have ``state``, ``fun``, ``name`` and ``__id__``."""
+        # A copy: the map may be a user's, who expects to find it as it was.
         rest = dict(low)
         return cls(
             state=rest.pop("state"),

@@ -98,6 +98,7 @@ def compile_highstate(
     if top_file is not None:
         options = replace(options, state_top=top_file.removeprefix("salt://"))
     wanted = top.find_wanted(ctx, options, saltenv or ctx.config.files.saltenv)
+    # What a broken top file would have said nobody knows: a part must not pass for the whole.
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
     return _compile_wanted(ctx, wanted.sls, options, exclude)
@@ -147,6 +148,7 @@ def parse_list(names: object) -> list[Any]:
         return []
     if isinstance(names, str):
         return [part.strip() for part in names.split(",") if part.strip()]
+    # ``{"id": …}`` of an ``exclude`` is one entry, and no list of its keys.
     if isinstance(names, Mapping) or not isinstance(names, Sequence):
         return [names]
     return list(names)
@@ -165,6 +167,7 @@ def _compile_wanted(
     high = files.read(wanted)
     done = finish(high, parse_list(exclude))
     errors = [*files.errors, *done.errors]
+    # With errors nothing is run, and what is missing would make more of them.
     low = [] if errors else low_of(done.high)
     return Compiled(
         high,

@@ -416,6 +416,7 @@ def verify(high: Mapping[Any, Any]) -> list[str]:
     errors: list[str] = []
     met: Met = {}
     for ident, body in high.items():
+        # __exclude__ and __extend__ are for the compiler, and no states.
         if isinstance(ident, str) and ident.startswith("__"):
             continue
         if not isinstance(ident, str):

@@ -43,6 +43,7 @@ class Asked:
 
     def key(self) -> str:
         """The name of its file."""
+        # Sorted: the same wish has the same file, however its pillar was written.
         text = json.dumps(asdict(self), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -89,6 +90,7 @@ def keep(ctx: MinionContext, asked: Asked, answers: Answers, *, test: bool) -> N
             plan = Plan(_build_entry(ctx, answers))
         else:
             found = _read_plan(path)
+            # No test run came before, so there is nothing to be held against it.
             if found is None:
                 return
             plan = replace(found, done=_build_entry(ctx, answers))

@@ -25,6 +25,7 @@ class Demand:
     is_met: Callable[[StateReturn], bool]
 
 
+# None, which test runs say of a change to come, is as good as True.
 SUCCESS: Final = Demand(lambda one: not one.has_failed)
 FAILURE: Final = Demand(lambda one: one.result is not True)
 """What would change in a test run may fail in a real one, so it counts as failed there."""
@@ -67,6 +68,7 @@ REQUIRE: Final = Requisite(
 REQUIRE_ANY: Final = Requisite(
     name="require_any", wants=SUCCESS, suffices_one=True, settles_order=True
 )
+# It holds a state back as require does; the difference is what happens afterwards.
 WATCH: Final = Requisite(
     name="watch",
     inverse="watch_in",
@@ -78,6 +80,7 @@ WATCH: Final = Requisite(
 WATCH_ANY: Final = Requisite(
     name="watch_any", wants=SUCCESS, suffices_one=True, settles_order=True, reacts=True
 )
+# One of them that would change something is reason enough to run before all of them.
 PREREQ: Final = Requisite(
     name="prereq",
     inverse="prereq_in",
@@ -87,6 +90,7 @@ PREREQ: Final = Requisite(
     runs_first=True,
     is_checked=True,
 )
+# As in Salt one failure of several is enough, as it says; all are meant by onfail_all alone.
 ONFAIL: Final = Requisite(
     name="onfail",
     inverse="onfail_in",
@@ -101,6 +105,7 @@ ONFAIL_ANY: Final = Requisite(
 ONFAIL_ALL: Final = Requisite(
     name="onfail_all", wants=FAILURE, settles_order=True, may_lack=True, is_dashed=True
 )
+# Here too: a service is to hear of one changed file of ten.
 ONCHANGES: Final = Requisite(
     name="onchanges",
     inverse="onchanges_in",

@@ -145,6 +145,7 @@ Declared = OwnDeclared | Mapping[str, Any]
 def join_changes(steps: Sequence[Step]) -> dict[str, Any]:
     """The changes of several steps as one map."""
     changes: dict[str, Any] = {}
+    # Map by map: several steps may each tell a part of what changed about one thing.
     for step in steps:
         changes = merge(changes, step.changes)
     return changes
@@ -173,6 +174,7 @@ def realise(declared: Declared, ctx: MinionContext, *, test: bool) -> Verdict | 
         if declared.foreseen is not None:
             return declared.foreseen(ctx)
         return Verdict(result=None, comment=declared.would, changes=declared.changes)
+    # A verdict, or what a user's own state has done already.
     return declared
 
 

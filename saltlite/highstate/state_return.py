@@ -31,6 +31,7 @@ class StateReturn:
         """From what a custom state gave, in the shape that all others have."""
         made = cls(dict(given))
         made._found.setdefault("name", name)
+        # The run adds changes up and joins comments: nothing else must get that far.
         if not isinstance(made.changes, Mapping):
             made.changes = {}
         made.comment = made.comment_text

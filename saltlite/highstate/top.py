@@ -224,6 +224,7 @@ class _Tops:
                 self._ctx,
             )
         except SaltliteError as error:
+            # Twice: the log is read on the minion, the error is part of what the job returns.
             text = error.salt_text if isinstance(error, RenderError) else str(error)
             log.error("Unable to render top file: %s", text)
             self.errors.append(f"Unable to render top file: {text}")
@@ -237,6 +238,7 @@ class _Tops:
         """The well-formed part of a top file."""
         top: Top = {}
         for saltenv, targets in rendered.items():
+            # No environment: _read_files has read what it names.
             if saltenv == "include":
                 continue
             if not isinstance(targets, Mapping):

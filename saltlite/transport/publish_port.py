@@ -119,6 +119,7 @@ class PublishPort:
             peer = self._peers.get(fd)
             if peer is not None and events & select.EPOLLOUT:
                 self._send_waiting(peer)
+            # Sending may have ended it, and its number may be that of another one by now.
             if events & ~select.EPOLLOUT and self._peers.get(fd) is peer is not None:
                 self._read(peer, now_s)
 
@@ -228,6 +229,7 @@ class PublishPort:
 
     def _lose(self, peer: _Peer) -> None:
         peer.lost += 1
+        # Once, however much it loses: the log must not grow with what is published.
         if peer.lost == 1:
             log.warning(
                 "A subscriber at %s reads too slowly: %d bytes wait, what is published now is lost "

@@ -151,6 +151,7 @@ class SubscriberState:
 
 def _check_greeting(data: bytes) -> None:
     """Refuse what is not the beginning of a greeting of version 3 with the NULL mechanism."""
+    # Byte for byte as far as they have come; what is not there yet cannot be wrong.
     is_sound = (
         data[:1] in (b"", b"\xff")
         and (len(data) < 10 or data[9] & 1)
@@ -168,6 +169,7 @@ def _find_frame(data: bytes, at: int) -> tuple[int, int] | None:
     start = at + (9 if data[at] & LONG else 2)
     if len(data) < start:
         return None
+    # Before the body is waited for: who announces a gigabyte is not to be believed.
     size = int.from_bytes(data[at + 1 : start], "big")
     if size > FRAME_LIMIT_BYTES:
         raise WireError("a frame that is too large")
