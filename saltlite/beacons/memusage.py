@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saltlite.context import BeaconContext
-from saltlite.providers.load import memory
+from saltlite.providers.status import memory
 from saltlite.providers.watch import settings
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from saltlite.context import BeaconContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.fields import read_fields
-from saltlite.providers.load import proc
+from saltlite.providers.status import proc
 from saltlite.providers.watch import settings
 
 COUNTERS: Final = {

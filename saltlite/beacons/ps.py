@@ -8,7 +8,7 @@ from typing import Any, Final
 from saltlite.context import BeaconContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.fields import read_fields
-from saltlite.providers.load import processes
+from saltlite.providers.status import processes
 from saltlite.providers.watch import settings
 
 STATES: Final = ("running", "stopped")

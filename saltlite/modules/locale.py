@@ -9,8 +9,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.providers import command, textfile
+from saltlite.providers import locale as locales
 from saltlite.providers.command import CommandOptions
-from saltlite.providers.place import locales
 
 log = logging.getLogger(__name__)
 

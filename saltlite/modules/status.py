@@ -14,9 +14,9 @@ from saltlite.errors import FunctionError
 from saltlite.host import Host
 from saltlite.providers import command
 from saltlite.providers.command import CommandOptions
-from saltlite.providers.load import proc, processes
 from saltlite.providers.mount import active as mounted
 from saltlite.providers.network import sockets
+from saltlite.providers.status import proc, processes
 
 MASTER_TIMEOUT_S = 5.0
 

@@ -10,8 +10,8 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.host import Host
 from saltlite.providers import command, textfile
+from saltlite.providers import timezone as zones
 from saltlite.providers.command import CommandOptions
-from saltlite.providers.place import zone as zones
 
 log = logging.getLogger(__name__)
 

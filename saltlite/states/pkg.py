@@ -19,6 +19,7 @@ from saltlite.providers.pkg import names as asked
 from saltlite.providers.pkg.names import truth
 from saltlite.providers.pkg.options import PackageOptions
 from saltlite.states._pkg.again import Again
+from saltlite.states._pkg.aggregate import aggregate
 from saltlite.states._pkg.downloads import Downloaded
 from saltlite.states._pkg.gone import Gone
 from saltlite.states._pkg.groups import Grouped
@@ -26,7 +27,6 @@ from saltlite.states._pkg.held import Kept, can_hold, holds
 from saltlite.states._pkg.newest import Newest
 from saltlite.states._pkg.patches import Patched
 from saltlite.states._pkg.present import InstalledPackages
-from saltlite.states._pkg.together import together
 from saltlite.states._pkg.uptodate import UpToDate
 from saltlite.states._pkg.verified import Verified
 from saltlite.states._pkg.versions import PackageSpec, candidates, has, list_installed
@@ -395,7 +395,7 @@ def patch_downloaded(
 
 def mod_aggregate(low: Any, chunks: Any, running: object) -> Any:
     """One command for the packages of all states that can be joined with this one."""
-    return together(low, chunks)
+    return aggregate(low, chunks)
 
 
 def mod_watch(ctx: MinionContext, name: str, sfun: str | None = None, **kwargs: Any) -> Declared:

@@ -21,13 +21,13 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 from saltlite.modules import data, dnsutil, iptables, mount, schedule, sdb
 from saltlite.modules.state import requests
+from saltlite.providers import locale as locales
 from saltlite.providers import textfile
 from saltlite.providers.cron import crontab
 from saltlite.providers.file import content
 from saltlite.providers.network import ifupdown
 from saltlite.providers.pkg import apt_repos
 from saltlite.providers.pkg.options import SourceOptions
-from saltlite.providers.place import locales
 from saltlite.states.file import edits as state_edits
 
 CRONTAB = """#!/bin/sh

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saltlite.providers import locale as locales
 from saltlite.providers.cron import crontab
 from saltlite.providers.cron.crontab import CrontabJob
 from saltlite.providers.hosts import table
 from saltlite.providers.kernel import parameters
 from saltlite.providers.mount import fstab
-from saltlite.providers.place import locales
 from saltlite.providers.ssh import keys
 
 WORDS = st.text(

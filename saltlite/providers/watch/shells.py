@@ -19,7 +19,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError
 from saltlite.host import Host
-from saltlite.providers.load import processes
+from saltlite.providers.status import processes
 
 log = logging.getLogger(__name__)
 

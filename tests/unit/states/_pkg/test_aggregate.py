@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saltlite.states._pkg.together import together
+from saltlite.states._pkg.aggregate import aggregate
 
 
 def pkg(ident: str, fun: str = "installed", **more: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def pkg(ident: str, fun: str = "installed", **more: Any) -> dict[str, Any]:
 def test_the_first_one_wants_what_all_want() -> None:
     low = pkg("one", version=1)
     others = [low, pkg("two"), pkg("three", pkgs=["a", {"b": "2.0"}], refresh=True)]
-    joined = together(low, others)
+    joined = aggregate(low, others)
     assert joined["pkgs"] == [{"one": "1"}, "two", "a", {"b": "2.0"}]
     assert joined["refresh"] is True
     assert "version" not in joined
@@ -26,7 +26,7 @@ def test_the_first_one_wants_what_all_want() -> None:
 def test_files_go_with_files() -> None:
     low = pkg("one", sources=[{"one": "/a.deb"}])
     others = [pkg("two"), pkg("three", sources=[{"three": "/b.deb"}])]
-    assert together(low, others)["sources"] == [{"one": "/a.deb"}, {"three": "/b.deb"}]
+    assert aggregate(low, others)["sources"] == [{"one": "/a.deb"}, {"three": "/b.deb"}]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_files_go_with_files() -> None:
 def test_what_another_command_is_needed_for_stays_alone(other: dict[str, Any]) -> None:
     low = pkg("one", version="1.0")
     was_taken = other.get("__agg__")
-    assert together(low, [other]) == low
+    assert aggregate(low, [other]) == low
     assert other.get("__agg__") is was_taken
 
 
 def test_a_function_that_is_no_state_of_packages_is_left_alone() -> None:
     low = pkg("one", "uptodate")
-    assert together(low, [pkg("two", "uptodate")]) == low
+    assert aggregate(low, [pkg("two", "uptodate")]) == low

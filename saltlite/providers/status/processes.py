@@ -16,7 +16,7 @@ _NAME = regex(r"^Name:\s+(.*)", re.MULTILINE)
 
 
 def read(host: Host) -> dict[str, dict[str, str]]:
-    """As :func:`saltlite.providers.load.proc.parse_ps`, from ``/proc``."""
+    """As :func:`saltlite.providers.status.proc.parse_ps`, from ``/proc``."""
     found = {}
     for pid in sorted((name for name in host.names("/proc") if is_digits(name)), key=int):
         status = host.read_text(f"/proc/{pid}/status")

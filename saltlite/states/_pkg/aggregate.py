@@ -17,7 +17,7 @@ PACKAGES, FILES = "pkgs", "sources"
 _WHAT = frozenset({"name", "version", "refresh", PACKAGES, FILES})
 
 
-def together(low: Mapping[str, object], chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def aggregate(low: Mapping[str, object], chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The chunk ``low`` with the packages of others, which get ``__agg__``."""
     kind, wanted = _packages_of(low)
     joined = dict(low)

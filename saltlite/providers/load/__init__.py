@@ -1,1 +1,0 @@
-"""How busy the machine is: pure parsers of files below ``/proc``."""

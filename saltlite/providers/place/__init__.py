@@ -1,1 +1,0 @@
-"""Where the machine is: its time zone and its locales."""

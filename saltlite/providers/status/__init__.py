@@ -1,0 +1,1 @@
+"""What the machine is doing: pure parsers of files below ``/proc``."""
