@@ -22,8 +22,6 @@ from saltlite.providers import archives, command
 from saltlite.providers.command import CommandOptions
 from saltlite.providers.file import content
 
-TRIMMED_TO = 100
-
 _UNKNOWN_TAR = (
     "Unable to list contents of {}. If this is an XZ-compressed tar archive, install XZ Utils to "
     "enable listing its contents. If it is compressed using something other than XZ, it may be "
@@ -449,7 +447,7 @@ def _find_program(ctx: MinionContext, *names: str) -> str:
 def _trim_names(names: list[str], wanted: bool | int) -> list[str]:
     if wanted is False:
         return names
-    count = TRIMMED_TO if wanted is True else int(wanted)
+    count = archives.TRIMMED_TO if wanted is True else int(wanted)
     if len(names) <= count:
         return names
     return [*names[:count], f"List trimmed after {count} files."]

@@ -33,6 +33,9 @@ ENDINGS = {
 
 LINK_LIMIT_BYTES = 4096
 
+TRIMMED_TO = 100
+"""Names that are told of an archive where the list is to be cut."""
+
 
 @dataclass(slots=True)
 class Contents:

@@ -111,7 +111,7 @@ class Archive:
     @property
     def trim_count(self) -> int:
         """How many names are told if the list is trimmed."""
-        return functions.TRIMMED_TO if self.trim is True else int(self.trim)
+        return archives.TRIMMED_TO if self.trim is True else int(self.trim)
 
     def _run_tar(self, ctx: MinionContext, into: str) -> list[str]:
         letters, words = _tar_words(self.options or "")
