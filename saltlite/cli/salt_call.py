@@ -108,7 +108,10 @@ def _run_function(config: MinionConfig, options: optparse.Values, words: Sequenc
     from saltlite.cli.show import Screen
 
     gc.set_threshold(100_000, 20, 20)  # a tenth of a large run would go into looking for cycles
-    caller = None if _is_masterless(config) else _connect_to_master(config, options)
+    masterless = _is_masterless(config)
+    if not masterless and config.network.master_type == "func":
+        config = _ask_for_masters(config)
+    caller = None if masterless else _connect_to_master(config, options)
     try:
         ctx = _make_context(config, options, caller)
         if options.doc:
@@ -126,6 +129,20 @@ def _run_function(config: MinionConfig, options: optparse.Values, words: Sequenc
 def _is_masterless(config: MinionConfig) -> bool:
     files = config.files
     return files.file_client == "local" and not files.use_master_when_local
+
+
+def _ask_for_masters(config: MinionConfig) -> MinionConfig:
+    from saltlite.context import MinionContext
+    from saltlite.grains import LazyGrains
+    from saltlite.host import Host
+    from saltlite.loader.registry import with_functions
+    from saltlite.minion.master_function import ask_function, set_masters
+
+    host = Host()
+    ctx = with_functions(
+        MinionContext(config=config, host=host, grains=LazyGrains(config, host), pillar={})
+    )
+    return set_masters(config, ask_function(ctx))
 
 
 def _connect_to_master(config: MinionConfig, options: optparse.Values) -> MasterCaller:

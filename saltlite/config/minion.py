@@ -51,9 +51,16 @@ class NetworkOptions:
         -1, "Time between probes; -1 for the kernel's.", unit="s", minimum=-1
     )
     retry_dns: float = option(
-        30, "Between two tries to resolve the master's name; 0 to give up.", unit="s", minimum=0
+        30,
+        "Longest wait between two looks for the master's name; 0 to end after the first.",
+        unit="s",
+        minimum=0,
     )
-    retry_dns_count: int | None = option(None, "Tries to resolve; without it, for ever.", minimum=0)
+    retry_dns_count: int | None = option(
+        None,
+        "How often the name is looked up again, after `retry_dns` each; without it, for ever.",
+        minimum=0,
+    )
     resolve_dns_fallback: bool = option(True, "Go on with a name that does not resolve.")
     zmq_filtering: bool = option(False, "Subscribe only to what is meant for this minion.")
     zmq_monitor: bool = option(False, "Log what happens to the sockets.")

@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PACKET_LIMIT_BYTES: Final = 64 * 1024
-FINAL_CODES: Final = frozenset({0, 42, 77, 78})
+FINAL_CODES: Final = frozenset({0, 42, 68, 77, 78})
 """Codes with which the loop ends on purpose; any other end is a crash.
 
-Source: docs/wire.md#what-the-minion-does-next for 42 and 77; 78 is ``loop.CANNOT_START``.
+Source: docs/wire.md#what-the-minion-does-next for 42 and 77; 68 is ``session.UNRESOLVED_EXIT``, 78
+``minion.CANNOT_START``.
 """
 
 CAUGHT: Final = (

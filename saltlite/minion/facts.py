@@ -12,7 +12,7 @@ import socket
 from typing import Any, Final
 
 from saltlite.core.plain import PlainMap
-from saltlite.errors import CryptoError, RequestTimeout, SaltliteError, WireError
+from saltlite.errors import ConfigError, CryptoError, RequestTimeout, SaltliteError, WireError
 from saltlite.minion.master_link import Link
 from saltlite.minion.pipe import frame_message
 from saltlite.minion.process import Setup
@@ -23,6 +23,7 @@ from saltlite.pillar.request import pillar_load
 log = logging.getLogger(__name__)
 
 GRAINS_DEADLINE_S: Final = 60.0
+MASTERS_DEADLINE_S: Final = 60.0
 MINE_DEADLINE_S: Final = 300.0
 RETURNERS_DEADLINE_S: Final = 300.0
 
@@ -95,6 +96,26 @@ class Facts:
             raise WireError("their process ended without a result")
         grains: dict[str, Any] = message["grains"]
         return grains
+
+    async def ask_masters(self) -> str | list[str]:
+        """What the function of ``master_type: func`` names.
+
+        Raises:
+            ConfigError: it names nobody, fails, or takes too long.
+        """
+        try:
+            asked = self._ask_child("masters", {"task": "masters"})
+            message = await asyncio.wait_for(asked, MASTERS_DEADLINE_S)
+        except asyncio.TimeoutError:
+            problem = f"the function takes longer than {MASTERS_DEADLINE_S:.0f} s"
+            raise ConfigError(problem, option="master") from None
+        except (SpawnFailed, WireError, OSError) as error:
+            raise ConfigError(f"the function cannot be run: {error}", option="master") from error
+        if "masters" not in message:
+            # Already a whole line, with the option's name; or its process ended.
+            raise ConfigError(str(message.get("problem", "the function's process was ended")))
+        masters: str | list[str] = message["masters"]
+        return masters
 
     async def collect_mine(self, master: str, functions: object) -> dict[str, Any]:
         """What the mine functions give now; empty, with a line, if they cannot be run."""

@@ -272,7 +272,7 @@ class Link:
         except RequestTimeout:
             return fsm.Failed(f"no answer from {self._address}")
         except OSError as error:
-            return fsm.Failed(f"its name does not resolve: {error.strerror or error}")
+            return fsm.Unresolved(f"its name does not resolve: {error.strerror or error}")
         except (AuthError, CryptoError, WireError, StoreError) as error:
             return fsm.Failed(str(error))
 
@@ -752,4 +752,6 @@ def _session_options(config: MinionConfig, failover: bool) -> fsm.SessionOptions
         rejected_retry=auth.rejected_retry,
         random_reauth_delay_s=auth.random_reauth_delay,
         failover=failover,
+        retry_dns_s=config.network.retry_dns,
+        retry_dns_count=config.network.retry_dns_count,
     )

@@ -46,11 +46,8 @@ def masters_of(network: NetworkOptions) -> list[MasterAddress]:
     """The configured masters, in the user's order.
 
     Raises:
-        ConfigError: there is none, one is not a name, address or ``host:port``, or a function is
-            to say it.
+        ConfigError: there is none, or one is not a name, address or ``host:port``.
     """
-    if network.master_type == "func":
-        raise ConfigError("func is not supported: name the masters", option="master_type")
     written = [network.master] if isinstance(network.master, str) else list(network.master)
     found = [parse_master(text, network) for text in written]
     if not found:

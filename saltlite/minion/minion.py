@@ -25,6 +25,7 @@ import zmq.asyncio
 
 from saltlite.context import MinionContext
 from saltlite.core import tags
+from saltlite.core.dataclasses import replace
 from saltlite.core.messages import Job, event_refusal
 from saltlite.core.mine import mine_load
 from saltlite.core.plain import PlainMap
@@ -156,6 +157,8 @@ def run_loop(setup: Setup, control: socket.socket, grains: socket.socket) -> int
 
 async def _run_in_process(setup: Setup, control: socket.socket, grains: socket.socket) -> int:
     spawner = ForkSpawner(control)
+    if setup.config.network.master_type == "func":
+        setup = await _name_masters(setup, spawner)
     minion = Minion(setup, spawner, grains)
     loop = asyncio.get_running_loop()
     _stop_on_signals(loop, minion)
@@ -166,6 +169,14 @@ async def _run_in_process(setup: Setup, control: socket.socket, grains: socket.s
     finally:
         orphaned.cancel()
         spawner.close()
+
+
+async def _name_masters(setup: Setup, spawner: Spawner) -> Setup:
+    from saltlite.minion.master_function import set_masters
+
+    masters = await Facts(setup, spawner).ask_masters()
+    log.info("%s names the masters: %s", setup.config.network.master, masters)
+    return replace(setup, config=set_masters(setup.config, masters))
 
 
 def _stop_on_signals(loop: asyncio.AbstractEventLoop, minion: Minion) -> None:

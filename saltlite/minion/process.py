@@ -23,7 +23,7 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID
 from saltlite.core.plain import Plain, PlainMap
-from saltlite.errors import StoreError, WireError
+from saltlite.errors import ConfigError, StoreError, WireError
 from saltlite.host import Host
 from saltlite.loader.arguments import KWARG
 from saltlite.minion.guard import Guard
@@ -167,6 +167,8 @@ def run_task(pipe: Pipe, setup: Setup, pid: int, sock: socket.socket | None = No
         _job(pipe, setup, start, pid)
     elif task == "grains":
         _grains(pipe, setup, refresh=start.refresh)
+    elif task == "masters":
+        _ask_for_masters(pipe, setup)
     elif task == "mine":
         _mine(pipe, setup, start)
     # Never as a thread: an engine ends by a signal to its process.
@@ -188,6 +190,24 @@ def _grains(pipe: Pipe, setup: Setup, *, refresh: bool) -> None:
 
     grains = as_plain(load_grains(setup.config, Host(), refresh=refresh))
     pipe.send({"op": "result", "grains": grains})
+
+
+def _ask_for_masters(pipe: Pipe, setup: Setup) -> None:
+    """Ask the function that names the masters; there is no master yet that it could ask."""
+    from saltlite.grains import load_grains
+    from saltlite.loader.registry import with_functions
+    from saltlite.minion.master_function import ask_function
+
+    host = Host()
+    grains = load_grains(setup.config, host)
+    try:
+        masters = ask_function(
+            with_functions(MinionContext(config=setup.config, host=host, grains=grains, pillar={}))
+        )
+    except ConfigError as error:
+        pipe.send({"op": "result", "problem": str(error)})
+    else:
+        pipe.send({"op": "result", "masters": masters})
 
 
 def _mine(pipe: Pipe, setup: Setup, start: Start) -> None:

@@ -31,6 +31,9 @@ FINGER_EXIT: Final = 42
 Source: docs/wire.md#what-the-minion-does-next.
 """
 
+UNRESOLVED_EXIT: Final = 68
+"""The master's name is not to be looked up again. Source: sysexits.h, EX_NOHOST."""
+
 REJECTED_WAIT_S: Final = (10.0, 20.0)
 SHORTEST_WAIT_S: Final = 0.5
 IMPATIENT_S: Final = 600.0
@@ -77,7 +80,14 @@ class WrongFinger:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No usable answer: a timeout, junk, a full master, an untrusted key, no address."""
+    """No usable answer: a timeout, junk, a full master, an untrusted key."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """The master's name has no address."""
 
     reason: str
 
@@ -108,8 +118,8 @@ class SessionStopped:
 
 
 Event: TypeAlias = (
-    Started | Accepted | Pending | Rejected | WrongFinger | Failed | WaitOver | Undecryptable
-    | Reconnected | Lost | SessionStopped
+    Started | Accepted | Pending | Rejected | WrongFinger | Failed | Unresolved | WaitOver
+    | Undecryptable | Reconnected | Lost | SessionStopped
 )  # fmt: skip
 
 
@@ -172,13 +182,18 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the user may choose. ``acceptance_wait_time_max_s`` 0: waits do not grow."""
+    """What the user may choose. ``acceptance_wait_time_max_s`` 0: waits do not grow.
+
+    ``retry_dns_s`` 0: a name is looked up once; ``retry_dns_count`` is how often again.
+    """
 
     acceptance_wait_time_s: float = 10.0
     acceptance_wait_time_max_s: float = 0.0
     rejected_retry: bool = False
     random_reauth_delay_s: float = 10.0
     failover: bool = False
+    retry_dns_s: float = 30.0
+    retry_dns_count: int | None = None
 
 
 @dataclass(slots=True)
@@ -192,6 +207,8 @@ class Session:
     _connected: bool = False
     _failures: int = 0
     _failing_since_s: float = 0.0
+    _unresolved: int = 0
+    _was_up: bool = False
     _fruitless: int = 0
     _ask_again_s: float = 0.0
     _acceptance_wait_s: float = 0.0
@@ -219,8 +236,13 @@ class Session:
     # --- what the master said ------------------------------------------------------------
 
     def _on_answer(
-        self, event: Accepted | Pending | Rejected | WrongFinger | Failed, now_s: float
+        self,
+        event: Accepted | Pending | Rejected | WrongFinger | Failed | Unresolved,
+        now_s: float,
     ) -> list[Instruction]:
+        if isinstance(event, Unresolved):
+            return self._on_unresolved(event.reason, now_s)
+        self._unresolved = 0
         if isinstance(event, Accepted):
             return self._on_accepted(event, now_s)
         if isinstance(event, Pending):
@@ -236,6 +258,7 @@ class Session:
 
     def _on_accepted(self, event: Accepted, now_s: float) -> list[Instruction]:
         self.state = State.UP
+        self._was_up = True
         self._failures = 0
         self._acceptance_wait_s = 0.0
         self._said.clear()
@@ -270,6 +293,28 @@ class Session:
         self._acceptance_wait_s = wait_s
         line = f"Master {self.master}: {text}; asking again in {wait_s:.0f} s"
         return [self._say(logging.WARNING, text, line, now_s), Wait(wait_s)]
+
+    def _on_unresolved(self, reason: str, now_s: float) -> list[Instruction]:
+        """A wrong name is no master that is away, but only one that never had an address is wrong.
+
+        Source: docs/config.md, ``retry_dns`` and ``retry_dns_count``.
+        """
+        steps = self._on_failed(reason, now_s)
+        if self.state is not State.WAITING or self._was_up:
+            return steps
+        tries = self.options.retry_dns_count
+        self._unresolved += 1
+        if not self.options.retry_dns_s or (tries is not None and self._unresolved > tries):
+            text = f"Master {self.master}: {reason}; ending after {self._unresolved} looks"
+            return [Say(logging.CRITICAL, text), *self._over(UNRESOLVED_EXIT)]
+        # Whoever counts the tries reckons with the time that they take.
+        shortest = self.options.retry_dns_s if tries is not None else 0.0
+        return [self._bound_wait(one, shortest) for one in steps]
+
+    def _bound_wait(self, step: Instruction, shortest_s: float) -> Instruction:
+        if not isinstance(step, Wait):
+            return step
+        return Wait(max(shortest_s, min(step.seconds, self.options.retry_dns_s)))
 
     def _on_failed(self, reason: str, now_s: float) -> list[Instruction]:
         # Once connected a failed sign-in is no loss yet: the subscription tells of that.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -39,6 +40,10 @@ def shared_minion(one: Cluster, other: Cluster, **options: Any) -> None:
     addresses = [f"127.0.0.1:{cluster.ret_port}" for cluster in (one, other)]
     path = one.minion_dir("m1") / "minion"
     one.add_minion("m1", master=addresses, retry_dns=0, **options)
+    start_for_both(one, other, path)
+
+
+def start_for_both(one: Cluster, other: Cluster, path: Path) -> None:
     one.reconfigure(path)
     # Each master names its own publish port; one from the file would be used for both.
     lines = [line for line in path.read_text().splitlines() if not line.startswith("publish_port")]
@@ -195,3 +200,40 @@ def test_a_signed_master_key_is_required_where_the_minion_says_so(alone: Cluster
     alone.reconfigure(alone.minion_dir("m1") / "minion", verify_master_pubkey_sign=True)
     alone.minions["m1"].start()
     alone.wait_for_ping("m1")
+
+
+WHERE = """
+def masters():
+    with open({path!r}) as named:
+        return named.read().split()
+"""
+
+
+def test_a_function_names_the_masters(two: tuple[Cluster, Cluster]) -> None:
+    """``master_type: func``, for the minion and for ``salt-call``; asked at each start."""
+    one, other = two
+    modules = one.root / "own_modules"
+    modules.mkdir()
+    named = one.root / "masters"
+    (modules / "where.py").write_text(WHERE.format(path=str(named)))
+    named.write_text(f"127.0.0.1:{one.ret_port}")
+    function = {"master": "where.masters", "master_type": "func", "module_dirs": [str(modules)]}
+    one.add_minion("m1", **function)
+    start_for_both(one, other, one.minion_dir("m1") / "minion")
+    eventually(lambda: pings(one), what="the master that the function names is served")
+    assert not pings(other)
+    one.minions["m1"].stop()
+    named.write_text(f"127.0.0.1:{other.ret_port}")
+    one.minions["m1"].start()
+    eventually(lambda: pings(other), what="the master that it names now is served")
+    assert one.salt_call("m1", "test.ping", "--out=json").json == {"local": True}
+
+
+def test_a_name_without_an_address_ends_the_minion_when_it_is_to() -> None:
+    with Cluster(minions=0) as lonely:
+        lonely.add_minion("m1", master="master.invalid", retry_dns=0)
+        daemon = lonely.minions["m1"]
+        daemon.start()
+        assert daemon.process is not None
+        assert daemon.process.wait(timeout=60) == 68
+        assert "its name does not resolve" in daemon.log_path.read_text()

@@ -26,9 +26,14 @@ from saltlite.loader import catalogue
 
 
 def test_what_is_set_without_effect_is_named_once() -> None:
-    places = {"retry_dns": "/m:2", "id": "/m:1", "source_address": "/m:7", "no_such_option": "/m"}
+    places = {
+        "restart_on_error": "/m:2",
+        "id": "/m:1",
+        "source_address": "/m:7",
+        "no_such_option": "/m",
+    }
     assert without_effect(places, "minion") == (
-        "Set, but without effect yet: retry_dns (/m:2), source_address (/m:7)"
+        "Set, but without effect yet: restart_on_error (/m:2), source_address (/m:7)"
     )
     assert without_effect({"id": "/m:1", "no_such_option": "/m:2"}, "minion") == ""
 
@@ -144,12 +149,12 @@ def test_what_is_read_is_not_named_as_without_effect() -> None:
 
 
 def test_the_minion_hands_the_warning_to_its_log(tmp_path: Path) -> None:
-    (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\nretry_dns: 5\n")
+    (tmp_path / "minion").write_text(f"id: m1\nroot_dir: {tmp_path}\nrestart_on_error: true\n")
     _config, values = salt_minion._read_config(["-c", str(tmp_path)])
     assert values == {
         "daemon": False,
         "kept": [],
-        "unread": f"Set, but without effect yet: retry_dns ({tmp_path}/minion:3)",
+        "unread": f"Set, but without effect yet: restart_on_error ({tmp_path}/minion:3)",
     }
 
 

@@ -78,11 +78,6 @@ def in_turns(name: str) -> str:
     return first + "abc".replace(first, "")
 
 
-def test_a_function_that_names_the_master_is_refused() -> None:
-    with pytest.raises(ConfigError, match="func is not supported"):
-        masters_of(NetworkOptions(master="x.y", master_type="func"))
-
-
 class FakeResolver:
     def __init__(self, *answers: list[str]) -> None:
         self.answers = iter(answers)

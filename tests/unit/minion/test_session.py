@@ -30,6 +30,7 @@ from saltlite.minion.session import (
     Started,
     State,
     Undecryptable,
+    Unresolved,
     Wait,
     WaitOver,
     WrongFinger,
@@ -51,6 +52,11 @@ def play(subject: Session, *events: Event, now_s: float = 0.0) -> list[Instructi
         got = subject.on(event, now_s)
     return acts(got)
 
+
+UNRESOLVED_TWICE = [Unresolved("x"), WaitOver(), Unresolved("x")]
+ANSWERED_BETWEEN = [Unresolved("x"), WaitOver(), Pending(), WaitOver(), Unresolved("x")]
+LOST_ITS_NAME = [Accepted(), Lost(), WaitOver(), Unresolved("x")]
+"""It has been there: a resolver that is away for a while must not end the minion."""
 
 TABLE: list[tuple[dict[str, Any], list[Event], list[Instruction]]] = [
     ({}, [Started()], [Authenticate()]),
@@ -84,6 +90,17 @@ TABLE: list[tuple[dict[str, Any], list[Event], list[Instruction]]] = [
     ({}, [Started(), SessionStopped(), Accepted()], []),
     ({"failover": True}, [Started(), Failed("x")], [GiveUp("x")]),
     ({"failover": True}, [Started(), Pending()], [Wait(10)]),
+    ({"failover": True, "retry_dns_s": 0}, [Started(), Unresolved("x")], [GiveUp("x")]),
+    ({}, [Started(), Unresolved("x")], [Wait(1)]),
+    ({"retry_dns_s": 0.6}, [Started(), Unresolved("x")], [Wait(0.6)]),
+    ({"retry_dns_s": 0}, [Started(), Unresolved("x")], [Exit(68)]),
+    ({"retry_dns_s": 0}, [Started(), Unresolved("x"), WaitOver()], []),
+    ({"retry_dns_s": 0}, [Started(), Failed("x")], [Wait(1)]),
+    ({"retry_dns_count": 0}, [Started(), Unresolved("x")], [Exit(68)]),
+    ({"retry_dns_count": 1}, [Started(), Unresolved("x")], [Wait(30)]),
+    ({"retry_dns_count": 1}, [Started(), *UNRESOLVED_TWICE], [Exit(68)]),
+    ({"retry_dns_count": 1}, [Started(), *ANSWERED_BETWEEN], [Wait(30)]),
+    ({"retry_dns_count": 0}, [Started(), *LOST_ITS_NAME], [Wait(1)]),
     ({"failover": True}, [Started(), Accepted(), Lost()], [GiveUp("connection lost")]),
     ({"failover": True}, [Started(), Accepted(), Undecryptable(), Failed("x")], [Wait(1)]),
 ]
