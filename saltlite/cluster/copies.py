@@ -12,6 +12,7 @@ from saltlite.cluster.keys import CHANNEL, KeyFeed
 from saltlite.cluster.presence import REPORT_S, PresenceReport
 from saltlite.cluster.run_notes import RunNotesFeed
 from saltlite.config.master import MasterConfig
+from saltlite.master.keyactions import request_rotation
 from saltlite.master.keystore import KeyState, KeyStore
 from saltlite.master.minioncache import MinionCache
 from saltlite.master.presence import LocalPresence
@@ -23,7 +24,7 @@ LOOK_S: Final = 1.0
 def list_duties(config: MasterConfig, engine: ClusterEngine, number: int) -> list[Duty]:
     """The duties of node ``number``."""
     pki_dir, cachedir = Path(config.paths.pki_dir), Path(config.paths.cachedir)
-    keys = KeyFeed(engine, pki_dir)
+    keys = KeyFeed(engine, pki_dir, rotate=lambda: _ask_for_rotation(config))
     runs = RunNotesFeed(engine, cachedir, number, lease_s=config.cluster.cluster_lease)
     local = LocalPresence(config.network.publish_port, MinionCache(cachedir))
     presence, copy = PresenceReport(engine, local, number), KeyStore(pki_dir)
@@ -34,3 +35,9 @@ def list_duties(config: MasterConfig, engine: ClusterEngine, number: int) -> lis
         Duty(runs.exchange, LOOK_S),
         Duty(lambda: presence.report(copy.ids(KeyState.ACCEPTED)), REPORT_S),
     ]
+
+
+def _ask_for_rotation(config: MasterConfig) -> None:
+    """As ``salt-key -d`` does; Maintenance and the Publisher see to it."""
+    if config.keys.rotate_aes_key:
+        request_rotation(Path(config.paths.cachedir))

@@ -15,7 +15,7 @@ import hashlib
 import logging
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -361,14 +361,23 @@ class KeyFeed:
     from behind it the copy may be another state that was, and the table counts.
     """
 
-    def __init__(self, engine: ClusterEngine, pki_dir: Path) -> None:
+    def __init__(
+        self,
+        engine: ClusterEngine,
+        pki_dir: Path,
+        *,
+        rotate: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``rotate`` asks for another publication key: who knew it is accepted no more."""
         self._engine = engine
+        self._rotate = rotate
         self._copy = KeyStore(pki_dir)
         self._path = pki_dir / PLACE
         self._place = _load_place(self._path)
         self._agreed: dict[str, Texts] | None = None
         """The keys of each id when files and table were last the same; digests of them."""
         self._seen: dict[KeyState, int] = {}
+        self._lost_accepted = False
 
     def catch_up(self) -> int:
         """Take up what changed in the table since the last call; how many ids.
@@ -406,6 +415,9 @@ class KeyFeed:
         agreed = self._agreed
         differ = [one for one in files.keys() | agreed.keys() if files.get(one) != agreed.get(one)]
         orders = sum(self._settle_id(one) for one in sorted(differ))
+        if self._lost_accepted:
+            self._rotate()
+            self._lost_accepted = False
         # Not before: what failed is looked at again. What came meanwhile is newer than this stamp.
         self._seen = seen
         return orders
@@ -436,7 +448,10 @@ class KeyFeed:
                 )
             return filed, False
         self._order_change(transaction, minion_id, filed)
-        return read_filed(transaction, minion_id), True
+        after = read_filed(transaction, minion_id)
+        accepted = KeyState.ACCEPTED
+        self._lost_accepted |= filed.text_in(accepted) not in (None, after.text_in(accepted))
+        return after, True
 
     def _order_change(self, transaction: Transaction, minion_id: str, filed: Filed) -> None:
         """Make the table what the files are."""

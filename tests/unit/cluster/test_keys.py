@@ -35,7 +35,8 @@ class Node:
         self.copy = KeyStore(pki_dir)
         self.keys = ClusterKeys(self.engine, self.copy)
         self.keys.prepare()
-        self.feed = KeyFeed(self.engine, pki_dir)
+        self.rotations = 0
+        self.begin_again()
 
     def put(self, minion: str, state: KeyState, pem: str = PEMS[0]) -> None:
         with self.keys.hold(minion):
@@ -61,7 +62,10 @@ class Node:
 
     def begin_again(self) -> None:
         """Another process takes the place of the bridge."""
-        self.feed = KeyFeed(self.engine, self.pki_dir)
+        self.feed = KeyFeed(self.engine, self.pki_dir, rotate=self.rotate)
+
+    def rotate(self) -> None:
+        self.rotations += 1
 
 
 @pytest.fixture
@@ -129,6 +133,26 @@ def test_a_file_that_is_moved_by_hand_is_an_order(nodes: Nodes, target: KeyState
     one.feed.catch_up()
     assert one.keys.look_up("web1") == (target, PEMS[0] if target else None)
     assert one.files() == other.files()
+
+
+@pytest.mark.parametrize(
+    "state, replaces, asked", [(ACCEPTED, False, 1), (ACCEPTED, True, 1), (UNACCEPTED, False, 0)]
+)
+def test_an_accepted_key_that_goes_by_hand_takes_the_publication_key_along(
+    nodes: Nodes, state: KeyState, replaces: bool, asked: int
+) -> None:
+    one, other = nodes
+    for name in ("m1", "m2"):
+        one.put(name, state)
+    other.feed.catch_up()
+    other.feed.send_orders()
+    for name in ("m1", "m2"):
+        other.path(name, state).unlink()
+        if replaces:
+            other.path(name, state).write_text(PEMS[1])
+    assert other.feed.send_orders() == 2
+    assert other.rotations == asked
+    assert one.rotations == 0
 
 
 def test_a_key_that_is_put_there_by_hand_is_an_order(nodes: Nodes) -> None:
