@@ -51,12 +51,12 @@ class ClusterStores:
         self._membership = membership
         self._renew = renew
         self._cachedir = Path(config.paths.cachedir)
-        self._engine = open_engine(config)
+        self.engine = open_engine(config)
 
     @cached_property
     def keys(self) -> ClusterKeys:
         """The table ``keys``, and the key directory."""
-        return ClusterKeys(self._engine, KeyStore(Path(self._config.paths.pki_dir)))
+        return ClusterKeys(self.engine, KeyStore(Path(self._config.paths.pki_dir)))
 
     @cached_property
     def sessions(self) -> DerivedSessions:
@@ -67,7 +67,7 @@ class ClusterStores:
         key = load_cluster_key(self._config)
         identity = ClusterIdentity(key, self._config.cluster.cluster_id)
         timeout_s = self._config.cluster.cluster_timeout
-        ring = ClusterKeyRing(self._engine, identity, timeout_s=timeout_s)
+        ring = ClusterKeyRing(self.engine, identity, timeout_s=timeout_s)
         ring.refresh(time.monotonic())
         return DerivedSessions(identity, self.keys, ring)
 
@@ -75,7 +75,7 @@ class ClusterStores:
     def facts(self) -> ClusterFacts:
         """The table ``banks``, and the files of a single master."""
         return ClusterFacts(
-            self._engine,
+            self.engine,
             MinionCache(self._cachedir),
             shares_pillar=self._config.cluster.cluster_cache_pillar,
         )
@@ -83,14 +83,14 @@ class ClusterStores:
     @cached_property
     def banks(self) -> ClusterBanks:
         """The same for runners."""
-        return ClusterBanks(self._engine, DataCache(self._cachedir))
+        return ClusterBanks(self.engine, DataCache(self._cachedir))
 
     @cached_property
     def presence(self) -> ClusterPresence:
         """Who is connected to any node."""
         local = LocalPresence(self._config.network.publish_port, self.facts)
         return ClusterPresence(
-            self._engine,
+            self.engine,
             local,
             node=name_node(self._config),
             lease_s=self._config.cluster.cluster_lease,
@@ -100,12 +100,12 @@ class ClusterStores:
     def chores(self) -> HouseChores:
         """They are this node's while it holds a lock of the server's."""
         lease_s = self._config.cluster.cluster_lease
-        return HouseChores(self._engine, name_node(self._config), lease_s=lease_s)
+        return HouseChores(self.engine, name_node(self._config), lease_s=lease_s)
 
     def open_jobs(self, *, flush: Flush | None = None, read_only: bool = False) -> ClusterJobStore:
         """The tables of jobs, and the spool; a store for one thread."""
         # One that only reads may be of another thread: a connection is for one.
-        engine = open_engine(self._config) if read_only else self._engine
+        engine = open_engine(self._config) if read_only else self.engine
         return open_jobs(self._config, engine, flush=flush)
 
     def open_nonces(self, table: ReplayTable, lock: LockFactory) -> ReplayGuard:
@@ -126,7 +126,7 @@ class ClusterStores:
         """A way to the Publishers of all nodes."""
         if self._membership is None:
             raise StoreError("only the master itself publishes")
-        return self._membership.open_publisher(self._engine, context, renew=self._renew)
+        return self._membership.open_publisher(self.engine, context, renew=self._renew)
 
     def open_forwarded(self) -> ForwardedReturns:
         """None: a cluster has no syndic yet.

@@ -69,7 +69,7 @@ class ClusterPlace:
     def configure(self, node: str) -> MasterConfig:
         """The configuration of another node."""
         folder = self.root / node
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         pki = self.root / "cluster"
         (folder / "master").write_text(
             f"root_dir: {folder}\nid: {node}\ncluster_id: c\ncluster_dsn: {self.dsn}\n"
@@ -95,7 +95,7 @@ class ClusterPlace:
 
     def close(self) -> None:
         for one in self._opened:
-            one._engine.close()
+            one.engine.close()
         self._member.ring._engine.close()
         self._member.ring.close()
         shutil.rmtree(self.root)
