@@ -16,6 +16,7 @@ import zmq
 
 from saltlite.cluster import schema
 from saltlite.cluster.bridge import BridgeParts, ClusterBridge
+from saltlite.cluster.copies import list_duties
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine, describe_place, read_parameters
 from saltlite.cluster.feeds import EventExchange, ReturnFeed, ReturnPlaces
@@ -149,6 +150,7 @@ class Membership:
             dead=DeadNodes(engine, jobs, feed, publisher, lease_s=options.cluster_lease),
             lease_s=options.cluster_lease,
             keeps_copies=serves_alone(config),
+            more=list_duties(config, engine, self.number),
         )
 
 

@@ -34,6 +34,7 @@ class Repeats(Enum):
 
     ACT = "has an effect: a repeat is refused"
     READ = "only reads: a few repeats are answered"
+    RECORD = "goes on record, where a repeat is known again: a repeat is refused"
 
 
 Handler = Callable[[Any, Any], Any]

@@ -51,6 +51,7 @@ from saltlite.master.stores import (
 from saltlite.transport.addresses import MasterSockets
 
 if TYPE_CHECKING:
+    from saltlite.cluster.membership import Membership
     from saltlite.crypto.keys import PrivateKey
 
 
@@ -64,6 +65,8 @@ class Shared:
     pub_sig: str | None
     """The prepared signature of ``master_use_pubkey_signature``."""
     user: str
+    member: Membership | None = None
+    """With ``cluster_id``: this master as a node."""
     # Made before the fork: memory that is made after it is shared with nobody.
     publication: PublicationKeyRing = field(default_factory=make_key_ring)
     jids: Jids = field(default_factory=make_jid_source)
@@ -105,6 +108,8 @@ class Shared:
         )
         for area in areas:
             area.close()
+        if self.member is not None:
+            self.member.places.close()
 
     def renew_publication_key(self) -> bool:
         """Change the publication key if ``salt-key`` or ``revoke_auth`` asked; whether it was.
@@ -122,7 +127,7 @@ class Shared:
 
     def stores(self) -> Stores:
         """The stores, for the process that calls: what is open in them crosses no fork."""
-        return open_stores(self.config)
+        return open_stores(self.config, self.member, renew=self.renew_publication_key)
 
     def job_store(self) -> JobStore:
         """A job cache that shares its waits for the disk with the other processes."""

@@ -101,7 +101,6 @@ class Master:
         os.umask(UMASK)
         process.set_title("salt-master")
         config = self._config
-        refuse_cluster(config)
         check_socket_paths(Path(config.paths.sock_dir), self._worker_count)
         # Directories first, as root: the user that the daemon becomes could not make them.
         self._make_dirs()
@@ -182,19 +181,7 @@ class Master:
         """Keys and shared memory: all that must be there before the first child."""
         config = self._config
         open_stores(config).keys.prepare()
-        key = load_master_key(config)
-        shared = Shared(
-            config=config,
-            key=key,
-            sign_key=load_sign_key(config),
-            pub_sig=read_pub_sig(config),
-            user=process_user(),
-        )
-        if not noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic()):
-            # An old request could be a repeat of one that nobody remembers.
-            shared.stores().sessions.clear()
-        # It is never on disk: minions learn the new one when they sign in again.
-        shared.publication.rotate(new_key_string(), time.monotonic())
+        shared = self._join_cluster() if config.cluster.cluster_id else self._be_alone()
         access = Access(config.access, shared.cachedir, shared.user)
         verify = config.access.client_acl_verify
         write_keys(shared.cachedir, access.users(), new_key_string, verify=verify)
@@ -208,8 +195,44 @@ class Master:
         # Before the fork, which a connection of SQLite must not cross.
         jobs.close()
         warn_of_open_doors(config)
-        rehearse(key)
+        rehearse(shared.key)
         precompile_pillar(config)
+        return shared
+
+    def _be_alone(self) -> Shared:
+        """What the processes of a master share that shares nothing with other masters."""
+        config = self._config
+        shared = Shared(
+            config=config,
+            key=load_master_key(config),
+            sign_key=load_sign_key(config),
+            pub_sig=read_pub_sig(config),
+            user=process_user(),
+        )
+        if not noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic()):
+            # An old request could be a repeat of one that nobody remembers.
+            shared.stores().sessions.clear()
+        # It is never on disk: minions learn the new one when they sign in again.
+        shared.publication.rotate(new_key_string(), time.monotonic())
+        return shared
+
+    def _join_cluster(self) -> Shared:
+        """What the processes of a node share; key and publication key are the cluster's."""
+        from saltlite.cluster.membership import join_cluster
+
+        config = self._config
+        member = join_cluster(config, f"{config.network.interface}:{config.network.ret_port}")
+        shared = Shared(
+            config=config,
+            key=member.key,
+            sign_key=load_sign_key(config),
+            pub_sig=read_pub_sig(config),
+            user=process_user(),
+            member=member,
+            publication=member.ring,
+        )
+        # Sessions are the cluster's, and go on.
+        noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic())
         return shared
 
     def _run_supervisor(self, shared: Shared) -> int:
@@ -276,6 +299,7 @@ class Master:
             *self._return_writers(),
             *self._schedule_children(shared),
             *self._fileserver_update(),
+            *self._cluster_bridge(shared),
             ChildSpec("Maintenance", Maintenance(shared).run, stop_group=2),
         ]
 
@@ -364,6 +388,13 @@ class Master:
         )
         return [ChildSpec("Schedule", runs.run, stop_group=1, grace_s=RUNS_GRACE_S)]
 
+    def _cluster_bridge(self, shared: Shared) -> list[ChildSpec]:
+        """The process that listens to the cluster's PostgreSQL, in a cluster."""
+        if shared.member is None:
+            return []
+        # Before the bus and the Publisher, which it hands things to.
+        return [ChildSpec("ClusterBridge", shared.member.make_bridge().run, stop_group=2)]
+
     def _fileserver_update(self) -> list[ChildSpec]:
         """The process that fetches what files come from elsewhere, if any do."""
         if "gitfs" not in self._config.files.fileserver_backend:
@@ -423,19 +454,6 @@ def answerer_maker(
 
 
 # --- checks and preparations, one thing each --------------------------------------------
-
-
-def refuse_cluster(config: MasterConfig) -> None:
-    """Do not start as a node of a cluster, which is not whole yet.
-
-    Raises:
-        ConfigError: ``cluster_id`` is set.
-    """
-    if config.cluster.cluster_id:
-        raise ConfigError(
-            "the cluster is not finished: keys, grains and pillar are not shared yet",
-            option="cluster_id",
-        )
 
 
 def events_window(options: EventOptions) -> int:

@@ -208,7 +208,7 @@ class Dispatcher:
             request.id,
             request.nonce,
             request.ts,
-            reads_only=command is not None and command.repeats is Repeats.READ,
+            repeats=Repeats.ACT if command is None else command.repeats,
             wall_s=ctx.wall_s(),
             steady_s=ctx.steady_s(),
         )

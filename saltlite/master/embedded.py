@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import zmq
 
+    from saltlite.cluster.membership import Membership
     from saltlite.config.master import MasterConfig
     from saltlite.master.jobcache import Flush
     from saltlite.master.replay import LockFactory, ReplayTable
@@ -38,8 +39,21 @@ if TYPE_CHECKING:
 SESSIONS_DIR = "sessions"
 
 
-def open_stores(config: MasterConfig) -> Stores:
-    """The stores that the configuration means, for this process; nothing is opened yet."""
+def open_stores(
+    config: MasterConfig,
+    member: Membership | None = None,
+    *,
+    renew: Callable[[], object] = lambda: None,
+) -> Stores:
+    """The stores that the configuration means, for this process; nothing is opened yet.
+
+    ``member`` is what the processes of a cluster's node share; commands have none. ``renew``
+    changes the publication key if somebody has asked for that.
+    """
+    if config.cluster.cluster_id:
+        from saltlite.cluster.stores import ClusterStores
+
+        return ClusterStores(config, member, renew)
     return EmbeddedStores(config)
 
 

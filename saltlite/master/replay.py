@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Final, Protocol
 
+from saltlite.master.command import Repeats
+
 SEGMENT_SLOTS: Final = 1 << 17
 """A segment counts as full when half of its slots are taken, which keeps searches short."""
 
@@ -248,7 +250,7 @@ class ReplayGuard:
         nonce: str,
         ts: float,
         *,
-        reads_only: bool,
+        repeats: Repeats,
         wall_s: float,
         steady_s: float,
     ) -> str | None:
@@ -262,6 +264,6 @@ class ReplayGuard:
             )
         if isinstance(times, NoRoom):
             return times.value
-        if times > (READ_REPEATS if reads_only else 0):
+        if times > (READ_REPEATS if repeats is Repeats.READ else 0):
             return "nonce was used before"
         return None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from saltlite.core.job_query import JobQuery
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import MinionFacts
+from saltlite.master.command import Repeats
 from saltlite.master.forwardqueue import Waiting
 from saltlite.master.jobcache import Flush, JobRecord, Return, Stored
 from saltlite.master.keystore import AcceptedKey, KeyState
@@ -146,7 +147,7 @@ class Nonces(Protocol):
         nonce: str,
         ts: float,
         *,
-        reads_only: bool,
+        repeats: Repeats,
         wall_s: float,
         steady_s: float,
     ) -> str | None:

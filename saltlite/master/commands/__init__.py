@@ -88,7 +88,14 @@ COMMANDS: Final[Mapping[tuple[str, str], Command]] = {
             slow=always,
         ),
         # These come from all minions at once; returns of one turn share one wait for the disk.
-        Command("_return", Sender.MINION, returns.accept_return, refused=False, shares=True),
+        Command(
+            "_return",
+            Sender.MINION,
+            returns.accept_return,
+            Repeats.RECORD,
+            refused=False,
+            shares=True,
+        ),
         Command("_syndic_return", Sender.SYNDIC, syndic_requests.accept_syndic_return),
         Command(
             "_minion_event",

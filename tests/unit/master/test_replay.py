@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from saltlite.master import noncefile
+from saltlite.master.command import Repeats
 from saltlite.master.replay import READ_REPEATS, NoRoom, ReplayGuard, ReplayTable, table_bytes
 
 SLOTS = 16
@@ -92,11 +93,14 @@ def guard(table: ReplayTable, **options: float) -> ReplayGuard:
     return ReplayGuard(table, contextlib.nullcontext, **given)
 
 
-@pytest.mark.parametrize(("reads_only", "answered"), [(False, 1), (True, 1 + READ_REPEATS)])
-def test_how_often_the_same_request_is_answered(reads_only: bool, answered: int) -> None:
+@pytest.mark.parametrize(
+    ("repeats", "answered"),
+    [(Repeats.ACT, 1), (Repeats.RECORD, 1), (Repeats.READ, 1 + READ_REPEATS)],
+)
+def test_how_often_the_same_request_is_answered(repeats: Repeats, answered: int) -> None:
     watch = guard(small_table())
     problems = [
-        watch.problem("a", nonce(1), 1000.0, reads_only=reads_only, wall_s=1000.0, steady_s=5.0)
+        watch.problem("a", nonce(1), 1000.0, repeats=repeats, wall_s=1000.0, steady_s=5.0)
         for _ in range(10)
     ]
     assert problems == [None] * answered + ["nonce was used before"] * (10 - answered)
@@ -107,35 +111,43 @@ def test_a_request_is_remembered_until_its_time_is_out_of_the_window() -> None:
     watch = guard(table)
     # Sent by a clock that is 200 s ahead: it stays inside the window for 500 s.
     assert (
-        watch.problem("a", nonce(1), 1200.0, reads_only=False, wall_s=1000.0, steady_s=0.0) is None
+        watch.problem("a", nonce(1), 1200.0, repeats=Repeats.ACT, wall_s=1000.0, steady_s=0.0)
+        is None
     )
-    problem = watch.problem("a", nonce(1), 1200.0, reads_only=False, wall_s=1499.0, steady_s=499.0)
+    problem = watch.problem(
+        "a", nonce(1), 1200.0, repeats=Repeats.ACT, wall_s=1499.0, steady_s=499.0
+    )
     assert problem == "nonce was used before"
 
 
 def test_a_clock_set_forward_and_back_forgets_nothing() -> None:
     watch = guard(small_table())
     assert (
-        watch.problem("a", nonce(1), 1000.0, reads_only=False, wall_s=1000.0, steady_s=0.0) is None
+        watch.problem("a", nonce(1), 1000.0, repeats=Repeats.ACT, wall_s=1000.0, steady_s=0.0)
+        is None
     )
     for number in range(2, 5):
         watch.problem(
-            "a", nonce(number), 9000.0, reads_only=False, wall_s=9000.0, steady_s=float(number)
+            "a", nonce(number), 9000.0, repeats=Repeats.ACT, wall_s=9000.0, steady_s=float(number)
         )
-    problem = watch.problem("a", nonce(1), 1000.0, reads_only=False, wall_s=1010.0, steady_s=10.0)
+    problem = watch.problem(
+        "a", nonce(1), 1000.0, repeats=Repeats.ACT, wall_s=1010.0, steady_s=10.0
+    )
     assert problem == "nonce was used before"
 
 
 def test_without_a_window_the_memory_still_works() -> None:
     watch = guard(small_table(), ttl_s=0.0)
-    assert watch.problem("a", nonce(1), 5.0, reads_only=False, wall_s=99999.0, steady_s=1.0) is None
-    assert watch.problem("a", nonce(1), 5.0, reads_only=False, wall_s=99999.0, steady_s=2.0)
+    assert (
+        watch.problem("a", nonce(1), 5.0, repeats=Repeats.ACT, wall_s=99999.0, steady_s=1.0) is None
+    )
+    assert watch.problem("a", nonce(1), 5.0, repeats=Repeats.ACT, wall_s=99999.0, steady_s=2.0)
 
 
 def test_a_full_memory_refuses() -> None:
     watch = guard(small_table(segments=1))
     problems = [
-        watch.problem(f"m{n}", nonce(n), 1000.0, reads_only=False, wall_s=1000.0, steady_s=5.0)
+        watch.problem(f"m{n}", nonce(n), 1000.0, repeats=Repeats.ACT, wall_s=1000.0, steady_s=5.0)
         for n in range(SLOTS)
     ]
     assert problems[-1] == "memory of nonces is full"
