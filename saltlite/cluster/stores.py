@@ -17,8 +17,15 @@ from saltlite.cluster.identity import ClusterIdentity, DerivedSessions, load_clu
 from saltlite.cluster.jobs import ClusterJobStore
 from saltlite.cluster.key_ring import ClusterKeyRing
 from saltlite.cluster.keys import ClusterKeys
-from saltlite.cluster.membership import Membership, name_node, open_engine, open_jobs
+from saltlite.cluster.membership import (
+    Membership,
+    name_node,
+    open_engine,
+    open_jobs,
+    serves_alone,
+)
 from saltlite.cluster.nodes import HouseChores
+from saltlite.cluster.nonces import ClusterNonces
 from saltlite.cluster.presence import ClusterPresence
 from saltlite.config.master import MasterConfig
 from saltlite.errors import StoreError
@@ -108,9 +115,11 @@ class ClusterStores:
         engine = open_engine(self._config) if read_only else self.engine
         return open_jobs(self._config, engine, flush=flush)
 
-    def open_nonces(self, table: ReplayTable, lock: LockFactory) -> ReplayGuard:
-        """The table that this node's workers share."""
-        return ReplayGuard(table, lock, ttl_s=self._config.keys.request_ttl)
+    def open_nonces(self, table: ReplayTable, lock: LockFactory) -> ClusterNonces:
+        """The table that this node's workers share, and that of all nodes."""
+        ttl_s = self._config.keys.request_ttl
+        local = ReplayGuard(table, lock, ttl_s=ttl_s)
+        return ClusterNonces(local, self._engine, ttl_s=ttl_s, serves=serves_alone(self._config))
 
     def open_pillars(self, wall_s: Callable[[], float]) -> PillarCache:
         """Compiled pillar; in ``banks`` unless that is switched off."""
