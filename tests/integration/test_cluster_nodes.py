@@ -252,3 +252,70 @@ def test_postgresql_is_away_for_ten_seconds(nodes: Nodes) -> None:
     holds(nodes, load)
     assert all(node.master.alive() for node in nodes.all)
     assert nodes.answers(second) == {"m1": True, "m2": True, "m3": True}
+
+
+def test_bridges_are_killed_under_load(nodes: Nodes) -> None:
+    first, second, _third = nodes.all
+    with Load(nodes, first) as load:
+        load.wait_for(1)
+        for node in (first, second, first, second):
+            (bridge,) = node.master.titled("ClusterBridge")
+            bridge.kill()
+            eventually(
+                lambda node=node, old=bridge.pid: [
+                    one for one in node.master.titled("ClusterBridge") if one.pid != old
+                ],
+                within_s=10,
+                what="another bridge",
+            )
+            load.wait_for(1)
+        load.wait_for(1)
+    assert load.answers[-1] == {one: f"job {len(load.answers) - 1}" for one in ("m1", "m2", "m3")}
+    holds(nodes, load)
+
+
+def test_postgresql_hangs(nodes: Nodes) -> None:
+    """Slower than ``cluster_timeout`` is as good as away: what is returned meanwhile is kept."""
+    first, *_others = nodes.all
+    with Load(nodes, first) as load:
+        load.wait_for(1)
+        processes = [
+            one
+            for one in psutil.process_iter(["name", "cmdline"])
+            if one.info["name"] == "postgres"
+            and any(nodes.server.place in word for word in one.info["cmdline"] or ())
+        ]
+        processes += [child for one in processes for child in one.children(recursive=True)]
+        for one in processes:
+            one.suspend()
+        try:
+            eventually(
+                lambda: any(one.keys() == {"m1"} for one in load.answers),
+                within_s=90,
+                what="m1 answers its node",
+            )
+        finally:
+            for one in processes:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.resume()
+        eventually(lambda: len(load.answers[-1]) == 3, within_s=90, what="all answer again")
+    eventually(
+        lambda: first.salt_run("cluster.status", "--out=json").json["waiting"] == 0,
+        what="nothing waits",
+    )
+    holds(nodes, load)
+
+
+def test_all_nodes_are_killed_at_once(nodes: Nodes) -> None:
+    before = nodes.answers(nodes.all[0])
+    generation = stored(nodes, "SELECT max(generation) FROM publication_keys")
+    serial = stored(nodes, "SELECT max(serial) FROM publications")[0][0]
+    for node in nodes.all:
+        kill_node(node)
+    for node in nodes.all:
+        node.start_master()
+    for node in nodes.all:
+        eventually(lambda node=node: nodes.answers(node) == before, what="all answer")
+    # Nobody had to sign in because of another key, and serials went on.
+    assert stored(nodes, "SELECT max(generation) FROM publication_keys") == generation
+    assert stored(nodes, "SELECT max(serial) FROM publications")[0][0] > serial

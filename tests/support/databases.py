@@ -36,6 +36,10 @@ class Postgres:
     def start(self) -> None:
         _run([*self.control, "-o", self.options, "-l", f"{self.place}/log", "start"])
 
+    def promote(self) -> None:
+        """Make a standby the one that takes rows."""
+        _run([*self.control, "promote"])
+
     def stop(self, *, mode: str = "immediate") -> None:
         """``immediate`` is what a crash does."""
         _run([*self.control, "-m", mode, "stop"])
@@ -49,21 +53,51 @@ def postgres() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def postgres_server() -> Iterator[Postgres]:
-    """The same, to be stopped and started; it runs at the end as at the beginning."""
+def postgres_server(*, fsync: bool = False) -> Iterator[Postgres]:
+    """The same, to be stopped and started; it runs at the end as at the beginning.
+
+    With ``fsync`` it waits for the disk, as servers do.
+    """
     programs = postgres_programs()
     assert programs is not None
     with _directory() as place:
         data = f"{place}/data"
         _run([f"{programs}/initdb", "-D", data, *["-U", "postgres", "-A", "trust", "--no-sync"],
               *["-E", "UTF8", "--locale", "C.UTF-8"]])  # fmt: skip
-        options = f"-k {place} -c listen_addresses= -c fsync=off"
+        options = f"-k {place} -c listen_addresses= -c fsync={'on' if fsync else 'off'}"
         server = Postgres(place, [f"{programs}/pg_ctl", "-w", "-D", data], options)
         server.start()
         try:
             yield server
         finally:
             server.stop()
+
+
+@contextlib.contextmanager
+def standby_of(primary: Postgres) -> Iterator[Postgres]:
+    """A copy of a server without which that one commits nothing, until it is promoted."""
+    programs = postgres_programs()
+    assert programs is not None
+    with _directory() as place:
+        data = f"{place}/data"
+        _run([f"{programs}/pg_basebackup", "-h", primary.place, "-U", "postgres", "-D", data,
+              "-R", "-X", "stream", "--checkpoint=fast"])  # fmt: skip
+        options = f"-k {place} -c listen_addresses= -c synchronous_standby_names="
+        standby = Postgres(place, [f"{programs}/pg_ctl", "-w", "-D", data], options)
+        standby.start()
+        _ask(primary.place, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        _ask(primary.place, "SELECT pg_reload_conf()")
+        try:
+            yield standby
+        finally:
+            standby.stop()
+
+
+def _ask(place: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(f"host={place} user=postgres dbname=postgres", autocommit=True) as admin:
+        admin.execute(statement.encode())
 
 
 @contextlib.contextmanager
