@@ -119,7 +119,7 @@ class ClusterStores:
         """The table that this node's workers share, and that of all nodes."""
         ttl_s = self._config.keys.request_ttl
         local = ReplayGuard(table, lock, ttl_s=ttl_s)
-        return ClusterNonces(local, self._engine, ttl_s=ttl_s, serves=serves_alone(self._config))
+        return ClusterNonces(local, self.engine, ttl_s=ttl_s, serves=serves_alone(self._config))
 
     def open_pillars(self, wall_s: Callable[[], float]) -> PillarCache:
         """Compiled pillar; in ``banks`` unless that is switched off."""
