@@ -24,7 +24,7 @@ from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import ServerAway, StoreError
-from saltlite.master.keystore import DENIED_LIMIT, AcceptedKey, KeyState, KeyStore
+from saltlite.master.keystore import DENIED_LIMIT, KEY_LIMIT_BYTES, AcceptedKey, KeyState, KeyStore
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,8 @@ Texts: TypeAlias = dict[str, str]
 """State → digest of the key there."""
 
 _EXCLUSIVE: Final = (KeyState.ACCEPTED, KeyState.REJECTED, KeyState.UNACCEPTED)
+
+_KNOWN: Final = frozenset(state.value for state in _EXCLUSIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +214,20 @@ def read_filed(transaction: Transaction, minion_id: str) -> Filed:
     denied = fetch(transaction, "SELECT pem, version FROM denied_keys WHERE id = %s", [minion_id])
     state, pem, version = rows[0] if rows else (GONE, "", 0)
     denied_pem, denied_version = denied[0] if denied else ("", 0)
+    known = state in _KNOWN and _is_short(pem)
+    if not known and state != GONE:
+        log.error("The key of minion %s in the cluster is not used: no key of ours", minion_id)
     return Filed(
-        None if state == GONE else KeyState(state),
-        pem,
-        denied_pem or None,
+        KeyState(state) if known else None,
+        pem if known else "",
+        denied_pem if denied_pem and _is_short(denied_pem) else None,
         max(version, denied_version),
     )
+
+
+def _is_short(pem: str) -> bool:
+    """Whether a key may be in a file; who writes rows may write anything."""
+    return len(pem.encode()) <= KEY_LIMIT_BYTES
 
 
 def put_key(transaction: Transaction, minion_id: str, state: KeyState, pem: str) -> None:
@@ -393,8 +403,11 @@ class KeyFeed:
                 [self._place, self._place, ROWS_AT_ONCE],
             )
             for minion_id, version in rows:
-                self._settle_id(str(minion_id))
-                self._place = int(version)
+                if valid_minion_id(minion_id):
+                    self._settle_id(minion_id)
+                else:
+                    log.error("A row of the cluster's keys is passed over: %.80r", minion_id)
+                self._place = version
             if rows:
                 disk.write_file(self._path, str(self._place).encode(), flush=False)
             total += len(rows)
@@ -490,7 +503,8 @@ class KeyFeed:
         )
         found: dict[str, Texts] = {}
         for minion_id, state, pem in rows:
-            found.setdefault(str(minion_id), {})[str(state)] = _digest_of(str(pem))
+            if valid_minion_id(minion_id):
+                found.setdefault(minion_id, {})[state] = _digest_of(pem)
         return found
 
     def _note_agreed(self, minion_id: str, digests: Texts) -> None:

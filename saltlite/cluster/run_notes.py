@@ -133,7 +133,11 @@ class RunNotesFeed:
         if _read_map(path) == value:
             return False
         disk.make_dir(path.parent)
-        disk.write_file(path, json.dumps(value).encode(), flush=False)
+        data = json.dumps(value).encode()
+        if len(data) > NOTE_LIMIT_BYTES:
+            log.error("What is said to a run is too long to be kept here: %s", path.name)
+            return False
+        disk.write_file(path, data, flush=False)
         return True
 
 

@@ -16,7 +16,7 @@ from saltlite.crypto.keys import (
     PublicKey,
     same_pem,
 )
-from saltlite.errors import CryptoError, StoreError
+from saltlite.errors import CryptoError, ServerAway, StoreError
 from saltlite.master.context import MasterContext
 from saltlite.master.keydecision import AuthAnswer, Decision, Filing, KeyOnFile, Offer, decide
 from saltlite.master.keystore import AcceptedKey, KeyState
@@ -62,6 +62,10 @@ def auth(ctx: MasterContext, load: Mapping[str, object]) -> bytes:
         return ctx.handshake.refuse(request)
     try:
         decision, reply = _judge_key(ctx, request)
+    except ServerAway as error:
+        # Of a cluster: nothing can be decided now, and a minion that is refused may end for good.
+        ctx.refusals.refuse("_auth", f"{request.id}: {error}")
+        return ctx.handshake.pending(request)
     except (CryptoError, StoreError) as error:
         ctx.refusals.refuse("_auth", f"{request.id}: {error}")
         return ctx.handshake.refuse(request)

@@ -277,6 +277,36 @@ def test_denied_keys_are_bounded(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) 
     assert other.keys.list(DENIED) == ["m2", "m3", "m4"]
 
 
+FORGED = [
+    ("../../x", "accepted", PEMS[0]),
+    ("x" * 300, "accepted", PEMS[0]),
+    ("web1", "'; DROP TABLE keys", PEMS[0]),
+    ("web2", "accepted", "x" * 70_000),
+    ("", "accepted", PEMS[0]),
+]
+
+
+def test_rows_that_somebody_has_forged_are_passed_over_and_hold_up_nothing(nodes: Nodes) -> None:
+    one, other = nodes
+    for number, (minion, state, pem) in enumerate(FORGED, 1):
+        one.engine.execute("INSERT INTO keys VALUES (%s, %s, %s, %s)", [minion, state, pem, number])
+        one.engine.execute(
+            "INSERT INTO denied_keys VALUES (%s, 'x', %s, %s)", [minion, pem, number + 10]
+        )
+    one.engine.execute("UPDATE counters SET value = 20 WHERE name = 'keys'")
+    one.put("good", ACCEPTED)
+    other.feed.catch_up()
+    other.feed.send_orders()
+    files = other.files()
+    assert (files["accepted"], files["denied"]) == ({"good": PEMS[0]}, {"web1": PEMS[0]})
+    assert (files["unaccepted"], files["rejected"]) == ({}, {})
+    assert other.keys.look_up("web1") == (None, None)
+    assert sorted(one.name for one in other.pki_dir.parent.iterdir()) == ["a", "b"]
+    # An id with such a row can be decided about like any other.
+    other.put("web1", ACCEPTED)
+    assert one.keys.look_up("web1") == (ACCEPTED, PEMS[0])
+
+
 DOINGS = st.one_of(
     st.tuples(
         st.just("put"), st.integers(0, 1), st.sampled_from(["m1", "m2"]),
