@@ -53,32 +53,45 @@ _KEPT: Final = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class EntryArguments:
+    """What ``schedule.add`` is given of a job, beside what is kept as it is."""
+
+    function: Any = None
+    when: Any = None
+    cron: Any = None
+    maxrunning: Any = 1
+    enabled: Any = True
+    jid_include: Any = True
+
+
 def entry_of(name: str, given: Mapping[str, object]) -> dict[str, Any]:
     """The entry that the arguments of ``schedule.add`` and ``schedule.present`` make.
 
     Raises:
         BadSchedule: they contradict one another, or lack something.
     """
+    wanted = read_fields(EntryArguments, given)
     has_interval = any(given.get(option) for option in INTERVALS)
-    if has_interval and (given.get("when") or given.get("cron")):
+    if has_interval and (wanted.when or wanted.cron):
         raise BadSchedule(MIXED_TEXT)
-    if given.get("when") and given.get("cron"):
+    if wanted.when and wanted.cron:
         raise BadSchedule(WHEN_AND_CRON_TEXT)
     if not name:
         raise BadSchedule("Job name is required.")
-    if not given.get("function"):
+    if not wanted.function:
         raise BadSchedule(f"Job {name} needs a function.")
     for option, kind, kind_name in (("job_args", list, "list"), ("job_kwargs", dict, "dict")):
         if not isinstance(given.get(option, kind()), kind):
             raise BadSchedule(f"{option} is not a {kind_name}. please correct and try again.")
     renamed = {"args": "job_args", "kwargs": "job_kwargs"}
     return {
-        "function": given["function"],
+        "function": wanted.function,
         **{option: given[key] for option, key in renamed.items() if key in given},
-        "maxrunning": given.get("maxrunning", 1),
+        "maxrunning": wanted.maxrunning,
         "name": name,
-        "enabled": given.get("enabled", True),
-        "jid_include": bool(given.get("jid_include", True)),
+        "enabled": wanted.enabled,
+        "jid_include": bool(wanted.jid_include),
         **{option: given[option] for option in _KEPT if option in given},
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.fields import read_fields
 from saltlite.core.keywords import own_keywords
 from saltlite.errors import FunctionError, FunctionUnavailable, SaltliteError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
@@ -358,6 +359,16 @@ def _for_ini(name: str, options: Mapping[str, object]) -> dict[str, Any]:
     return {"enabled": True, **given, "name": named}
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentOptions:
+    """The keywords of :func:`absent`."""
+
+    ppa: Any = None
+    copr: Any = None
+    refresh: Any = True
+    keyid: Any = None
+
+
 def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     """A source of packages is not configured.
 
@@ -368,8 +379,9 @@ def absent(ctx: MinionContext, name: str, **kwargs: Any) -> Declared:
     if refused:
         return refused
     ubuntu = _is_apt(ctx) and ctx.grains.get("os") in UBUNTU
+    given = read_fields(AbsentOptions, kwargs)
     return NoSource(
-        name=_short_name(name, kwargs.get("ppa") if ubuntu else None, kwargs.get("copr")),
-        refresh=truth(kwargs.get("refresh", True)),
-        keyid=str(kwargs.get("keyid") or "") if _is_apt(ctx) else "",
+        name=_short_name(name, given.ppa if ubuntu else None, given.copr),
+        refresh=truth(given.refresh),
+        keyid=str(given.keyid or "") if _is_apt(ctx) else "",
     )

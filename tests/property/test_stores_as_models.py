@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from store_kinds import KINDS, Place, kind_of_place
 from store_models import ModelFacts, ModelJobs, ModelKeys
 
+from saltlite.core.job_query import JobQuery
 from saltlite.crypto.keys import PrivateKey
-from saltlite.master.jobcache import JobQuery
 from saltlite.master.keystore import KeyState
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR
 

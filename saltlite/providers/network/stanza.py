@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.errors import UsageError
 from saltlite.providers.network.ifupdown import Route, show_options
 
@@ -193,6 +195,19 @@ _BOND: Final[Mapping[str, Check]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class StanzaOptions:
+    """Options of an interface that settle which stanzas it has; others become lines of them."""
+
+    proto: Any = None
+    ipv6proto: Any = None
+    enable_ipv6: Any = True
+    hotplug: Any = False
+    vlan_raw_device: Any = None
+    arp_ip_target: Any = None
+    mode: Any = None
+
+
 def of_declared(interface: str, kind: str, enabled: bool, options: Options) -> list[str]:
     """The lines of an interface, as ``ip.build_interface`` shows them.
 
@@ -204,12 +219,13 @@ def of_declared(interface: str, kind: str, enabled: bool, options: Options) -> l
         raise _wrong_value(interface, "type", kind, "|".join(KINDS))
     more = _of_kind(interface, kind, options)
     lines = [f"auto {interface}\n"] if enabled else []
-    if options.get("hotplug"):
+    wanted = read_fields(StanzaOptions, options)
+    if wanted.hotplug:
         lines.append(f"allow-hotplug {interface}\n")
-    method = "manual" if kind == "slave" else options.get("proto")
+    method = "manual" if kind == "slave" else wanted.proto
     lines += _build_stanza(interface, "inet", method, options, more)
-    if options.get("ipv6proto") and options.get("enable_ipv6", True):
-        lines += _build_stanza(interface, "inet6", options["ipv6proto"], options, more)
+    if wanted.ipv6proto and wanted.enable_ipv6:
+        lines += _build_stanza(interface, "inet6", wanted.ipv6proto, options, more)
     return [*lines, "\n"]
 
 
@@ -265,7 +281,7 @@ def _of_kind(interface: str, kind: str, options: Options) -> Pairs:
     if kind == "slave":
         return [("bond-master", _join_names(interface, kind, options, "master"))]
     if kind == "vlan" and "vlan-raw-device" not in options:
-        device = options.get("vlan_raw_device") or interface.partition(".")[0]
+        device = read_fields(StanzaOptions, options).vlan_raw_device or interface.partition(".")[0]
         return [
             ("vlan-raw-device", _check_value(interface, "vlan_raw_device", device, _check_name))
         ]
@@ -278,14 +294,15 @@ def _of_kind(interface: str, kind: str, options: Options) -> Pairs:
 def _of_bond(interface: str, options: Options) -> Pairs:
     """Links are watched by ARP if there is somebody to ask, else by their carrier."""
     slaves = _join_names(interface, "bond", options, "slaves")
-    asked = options.get("arp_ip_target")
+    wanted = read_fields(StanzaOptions, options)
+    asked = wanted.arp_ip_target
     if asked:
         several = list(asked) if isinstance(asked, (list, tuple)) else str(asked).split(",")
         targets = [_check_value(interface, "arp_ip_target", each, _IPV4) for each in several]
         found = {"arp_interval": "250", "arp_ip_target": ",".join(targets)}
     else:
         found = {"miimon": "100", "updelay": "0", "downdelay": "200", "use_carrier": "on"}
-    number = _bonding_mode(interface, options.get("mode"))
+    number = _bonding_mode(interface, wanted.mode)
     if MODES[number] == "802.3ad":
         found |= {"lacp_rate": "0", "ad_select": "0"}
     found |= dict(_given_pairs(interface, "", _BOND, options))
