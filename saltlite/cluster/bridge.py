@@ -147,6 +147,8 @@ class ClusterBridge:
                 self._do_due(duties)
                 self._wait_for_more(life, min(duty.next_s for duty in duties) - time.monotonic())
         finally:
+            with contextlib.suppress(ServerAway):
+                self._parts.heart.stop()
             self._parts.engine.close()
             self._parts.spool.close()
             self._hearer.close()

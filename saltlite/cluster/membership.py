@@ -138,7 +138,7 @@ class Membership:
         publisher = self.open_publisher(engine, context)
         return BridgeParts(
             engine=engine,
-            heart=Heart(engine, self.node),
+            heart=Heart(engine, self.node, lease_s=options.cluster_lease),
             ring=self.ring,
             feed=feed,
             returns=ReturnFeed(engine, self.number, self.places),

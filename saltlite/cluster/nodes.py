@@ -1,7 +1,8 @@
 """The nodes of a cluster: which there are, which are alive, and which of them keeps house.
 
-A node is alive while its bridge beats; its lease is counted by the server's clock. One of them
-holds a lock of the server's and does what has to be done once in the cluster.
+A node is alive while its bridge beats; its lease is counted by the server's clock. One that is
+alive keeps house: it does what has to be done once in the cluster. One that hangs does so until its
+lease is over; nothing that it does is wrong when done twice.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
+from saltlite.cluster.engine import ClusterEngine, Row, Transaction, fetch
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, ServerAway
 from saltlite.version import __version__
 
 HOUSE_LOCK: Final = 0x5A17_0005
-"""Advisory, of a session: who has it keeps house."""
+"""Advisory: who looks whether somebody keeps house, and does so himself, is alone."""
 
 LOOK_S: Final = 1.0
 
@@ -28,8 +29,11 @@ RETURNING number
 """
 
 _BEAT: Final = """
-UPDATE nodes SET beat = clock_timestamp(), keeps_house = %s, repeated = false WHERE node = %s
-RETURNING number
+UPDATE nodes SET beat = clock_timestamp(), repeated = false, keeps_house = NOT EXISTS (
+    SELECT 1 FROM nodes AS other WHERE other.node <> nodes.node AND other.keeps_house
+    AND other.beat > clock_timestamp() - make_interval(secs => %s)
+)
+WHERE node = %s RETURNING keeps_house
 """
 
 _LIST: Final = """
@@ -101,11 +105,11 @@ def list_nodes(engine: ClusterEngine) -> list[Node]:
 class Heart:
     """What keeps a node alive, and has it keep house if nobody else does."""
 
-    def __init__(self, engine: ClusterEngine, node: str) -> None:
+    def __init__(self, engine: ClusterEngine, node: str, *, lease_s: float) -> None:
         self._engine = engine
         self._node = node
+        self._lease_s = lease_s
         self.keeps_house = False
-        self._opened = 0
 
     def beat(self) -> bool:
         """Say that this node lives; ``False`` if somebody has removed it.
@@ -113,20 +117,24 @@ class Heart:
         Raises:
             ServerAway: nobody knows of it; it keeps house no more.
         """
+
+        def write(transaction: Transaction) -> list[Row]:
+            # First, so that the look is at what the last one has written.
+            fetch(transaction, "SELECT pg_advisory_xact_lock(%s)", [HOUSE_LOCK])
+            return fetch(transaction, _BEAT, [self._lease_s, self._node])
+
         try:
-            if not self.keeps_house:
-                statement = "SELECT pg_try_advisory_lock(%s)"
-                self.keeps_house = bool(self._engine.execute(statement, [HOUSE_LOCK])[0][0])
-                self._opened = self._engine.opened
-            found = bool(self._engine.execute(_BEAT, [self.keeps_house, self._node]))
+            rows = self._engine.transact(write)
         except ServerAway:
             self.keeps_house = False
             raise
-        if self.keeps_house and self._opened != self._engine.opened:
-            # The lock went with the connection on which it was taken.
-            self.keeps_house = False
-            return self.beat()
-        return found
+        self.keeps_house = bool(rows and rows[0][0])
+        return bool(rows)
+
+    def stop(self) -> None:
+        """Leave the house to others at once; raises ServerAway if nobody can be told."""
+        statement = "UPDATE nodes SET keeps_house = false WHERE node = %s"
+        self._engine.execute(statement, [self._node])
 
 
 class HouseChores:

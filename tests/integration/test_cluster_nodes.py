@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import databases
 import psutil
 import pytest
+from node_cluster import NODES, Load, Nodes, holds, kill_node, stored
 
-from cluster import Cluster, Ran, eventually
+from cluster import eventually
 
 pytestmark = [
     pytest.mark.skipif(
@@ -21,63 +19,6 @@ pytestmark = [
     ),
     pytest.mark.timeout(300),
 ]
-
-NODES = ("n1", "n2", "n3")
-
-
-class Nodes:
-    """Masters that share a database, each with one minion of its own."""
-
-    def __init__(self, server: databases.Postgres, dsn: str, stack: contextlib.ExitStack) -> None:
-        self.server = server
-        self.all: list[Cluster] = []
-        for number, name in enumerate(NODES, 1):
-            node = stack.enter_context(
-                Cluster(
-                    minions={f"m{number}": "saltlite"},
-                    master_options={
-                        "id": name,
-                        "worker_threads": 2,
-                        "cluster_id": "c1",
-                        "cluster_dsn": dsn,
-                        "cluster_lease": 5,
-                        "cluster_timeout": 3,
-                        "timeout": 10,
-                    },
-                )
-            )
-            self.all.append(node)
-        self.dsn = dsn
-
-    def start(self) -> None:
-        first, *others = self.all
-        joined = first.salt_run(
-            "cluster.join", "make_key=True", f"owner_dsn={self.dsn}", "--out=json"
-        )
-        assert joined.exit_code == 0, joined
-        assert joined.json["node"] == "n1"
-        for node in others:
-            # The two commands that cluster.join shows.
-            refused = node.salt_run("cluster.join")
-            assert "On every other one: mkdir -p -m 700" in refused.stdout + refused.stderr
-            node.pki_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("cluster.pem", "cluster.pub"):
-                shutil.copy2(first.pki_dir / name, node.pki_dir / name)
-        for node in self.all:
-            node.start_master()
-        for node in self.all:
-            for minion in node.minions.values():
-                minion.start()
-
-    def ping(self, node: Cluster, *more: str) -> Ran:
-        return node.salt("*", "test.ping", "--out=json", "--static", *more)
-
-    def answers(self, node: Cluster) -> Any:
-        ran = self.ping(node)
-        return ran.json if ran.stdout.strip().startswith("{") else ran
-
-    def logs(self) -> str:
-        return "\n".join(node.logs() for node in self.all)
 
 
 @pytest.fixture(scope="module")
@@ -125,13 +66,6 @@ def test_each_node_reaches_all_minions_and_sees_all_returns(nodes: Nodes) -> Non
     assert jid in nodes_of_jobs
 
 
-def stored(nodes: Nodes, statement: str) -> list[tuple[Any, ...]]:
-    import psycopg
-
-    with psycopg.connect(nodes.dsn) as connection:
-        return connection.execute(statement.encode()).fetchall()
-
-
 def test_a_key_that_is_deleted_on_one_node_is_gone_on_all(nodes: Nodes) -> None:
     first, _second, third = nodes.all
     generation = stored(nodes, "SELECT max(generation) FROM publication_keys")[0][0]
@@ -147,56 +81,6 @@ def test_a_key_that_is_deleted_on_one_node_is_gone_on_all(nodes: Nodes) -> None:
     for node in nodes.all:
         eventually(lambda node=node: nodes.answers(node) == {"m1": True, "m2": True, "m3": True})
     assert stored(nodes, "SELECT max(generation) FROM publication_keys")[0][0] == generation + 1
-
-
-class Load:
-    """Jobs from one node, one after the other, until it is stopped; what each command said."""
-
-    def __init__(self, nodes: Nodes, node: Cluster) -> None:
-        self.answers: list[dict[str, Any]] = []
-        self._nodes, self._node = nodes, node
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._publish)
-
-    def _publish(self) -> None:
-        while not self._stopping.is_set():
-            number = len(self.answers)
-            ran = self._node.salt("*", "test.echo", f"job {number}", "--out=json", "--static")
-            found = ran.json if ran.stdout.strip().startswith("{") else {}
-            self.answers.append({one: value for one, value in found.items() if value})
-
-    def __enter__(self) -> Load:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def wait_for(self, more: int) -> None:
-        wanted = len(self.answers) + more
-        eventually(lambda: len(self.answers) >= wanted, within_s=120, what=f"{more} more jobs")
-
-
-def holds(nodes: Nodes, load: Load) -> None:
-    """Whatever a command has shown is on record, once."""
-    rows = stored(
-        nodes,
-        "SELECT jid, id, count(*) FROM returns JOIN jobs USING (jid) "
-        "WHERE fun = 'test.echo' GROUP BY jid, id",
-    )
-    assert all(count == 1 for _jid, _id, count in rows)
-    shown = sum(len(one) for one in load.answers)
-    assert len(rows) >= shown, (len(rows), shown)
-
-
-def kill_node(node: Cluster) -> None:
-    """All of a master's processes at once, as a power cut does."""
-    for process in node.master.processes():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    assert node.master.process is not None
-    node.master.process.wait()
 
 
 def test_a_node_is_killed_under_load(nodes: Nodes) -> None:
@@ -319,3 +203,33 @@ def test_all_nodes_are_killed_at_once(nodes: Nodes) -> None:
     # Nobody had to sign in because of another key, and serials went on.
     assert stored(nodes, "SELECT max(generation) FROM publication_keys") == generation
     assert stored(nodes, "SELECT max(serial) FROM publications")[0][0] > serial
+
+
+def test_a_node_hangs(nodes: Nodes) -> None:
+    """Stopped for longer than its lease: another one keeps house; then it goes on."""
+    (keeper,) = [name for name, one in nodes.status().items() if one["keeps_house"]]
+    victim = nodes.all[NODES.index(keeper)]
+    others = [node for node in nodes.all if node is not victim]
+    reachable = sorted(minion for node in others for minion in node.minions)
+    processes = victim.master.processes()
+    for one in processes:
+        one.suspend()
+    try:
+        eventually(
+            lambda: [
+                name
+                for name, one in nodes.status(others[0]).items()
+                if one["keeps_house"] and one["alive"]
+            ],
+            within_s=30,
+            what="another one keeps house",
+        )
+        ran = others[0].salt("*", "test.ping", "--out=json", "--static")
+        assert sorted(one for one, value in ran.json.items() if value is True) == reachable
+    finally:
+        for one in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.resume()
+    for node in nodes.all:
+        eventually(lambda node=node: nodes.answers(node) == {"m1": True, "m2": True, "m3": True})
+    assert [one["keeps_house"] for one in nodes.status().values()].count(True) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,18 @@ def test_two_nodes_join_and_one_leaves(tmp_path: Path, empty: dict[str, str]) ->
     for member in joined:
         member.close()
     engine.close()
+
+
+def test_clocks_that_differ_are_named(
+    tmp_path: Path, empty: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configure(tmp_path, "n1", empty)
+    now_s = time.time() + 60
+    monkeypatch.setattr("saltlite.cluster.administration.time.time", lambda: now_s)
+    found = ClusterAdministration(config).join(
+        owner_dsn=config.cluster.cluster_dsn, role="", make_key=True
+    )
+    assert "s apart" in found["warning"]
 
 
 def test_a_master_without_a_cluster(tmp_path: Path) -> None:

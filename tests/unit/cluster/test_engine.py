@@ -223,3 +223,28 @@ def test_a_stopped_server_process_is_not_waited_for(database: dict[str, str]) ->
     finally:
         os.kill(pid, signal.SIGCONT)
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        ("53100", ServerAway),  # the server's disk is full
+        ("53300", ServerAway),  # it has no connection left
+        ("57P01", ServerAway),  # it is being stopped
+        ("25006", ServerAway),  # it has become a standby
+        ("42501", ServerAway),  # a right is missing
+        ("22021", RecordRefused),
+        ("23502", RecordRefused),
+        ("54000", RecordRefused),
+    ],
+)
+def test_what_the_server_says_and_what_it_means(
+    engine: ClusterEngine, state: str, error: type[Exception]
+) -> None:
+    statement = f"DO $$ BEGIN RAISE EXCEPTION 'said so' USING ERRCODE = '{state}'; END $$"
+    with pytest.raises(error, match="said so"):
+        engine.execute(statement)
+    time.sleep(0.2)
+    assert engine.execute("SELECT 1") == [(1,)]
+    # What may be another tomorrow, perhaps at another host, is asked of a new connection.
+    assert engine.opened == (2 if error is ServerAway else 1)

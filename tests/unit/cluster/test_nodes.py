@@ -40,31 +40,51 @@ def test_a_database_belongs_to_one_cluster(engine: ClusterEngine) -> None:
         claim_database(engine, "c1", "cc:dd")
 
 
-def test_one_keeps_house_until_it_is_gone(database: dict[str, str]) -> None:
+def test_one_keeps_house_until_its_lease_is_over(database: dict[str, str]) -> None:
     engines = [ClusterEngine(database, timeout_s=10) for _ in range(3)]
-    one, two = Heart(engines[0], "a"), Heart(engines[1], "b")
+    one = Heart(engines[0], "a", lease_s=15)
+    two = Heart(engines[1], "b", lease_s=15)
     chores = HouseChores(engines[2], "a", lease_s=15)
     assert one.beat()
     assert two.beat()
     assert (one.keeps_house, two.keeps_house) == (True, False)
     assert chores.are_ours()
-    engines[0].close()
-    while not two.keeps_house:  # once the server has seen the end of the connection
-        assert two.beat()
-    assert one.beat()  # on a new connection, which has the lock no more
-    assert not one.keeps_house
+    engines[0].close()  # what its connections do says nothing of a node
+    assert two.beat()
+    assert not two.keeps_house
+    engines[2].execute("UPDATE nodes SET beat = beat - interval '16 s' WHERE node = 'a'")
+    assert two.beat()
+    assert two.keeps_house
     chores._next_look_s = 0
     assert not chores.are_ours()
+    assert one.beat()  # it hung, and goes on
+    assert not one.keeps_house
     keepers = [node.node for node in list_nodes(engines[2]) if node.keeps_house]
     assert keepers == ["b"]
+    two.stop()
+    assert one.beat()
+    assert one.keeps_house
     for engine in engines:
         engine.close()
+
+
+def test_nodes_that_begin_at_once_do_not_all_keep_house(database: dict[str, str]) -> None:
+    def begin(number: int) -> bool:
+        engine = ClusterEngine(database, timeout_s=30)
+        heart = Heart(engine, "ab"[number % 2], lease_s=15)
+        for _ in range(20):
+            heart.beat()
+        engine.close()
+        return heart.keeps_house
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(begin, range(2))) == [False, True]
 
 
 def test_who_cannot_reach_the_server_keeps_no_house(
     engine: ClusterEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heart, chores = Heart(engine, "a"), HouseChores(engine, "a", lease_s=15)
+    heart, chores = Heart(engine, "a", lease_s=15), HouseChores(engine, "a", lease_s=15)
     heart.beat()
 
     def fail(_engine: ClusterEngine, _work: object) -> object:
@@ -78,7 +98,7 @@ def test_who_cannot_reach_the_server_keeps_no_house(
 
 
 def test_a_node_that_was_removed_hears_of_it(engine: ClusterEngine) -> None:
-    heart = Heart(engine, "b")
+    heart = Heart(engine, "b", lease_s=15)
     assert heart.beat()
     assert remove_node(engine, "b")
     assert not remove_node(engine, "b")
