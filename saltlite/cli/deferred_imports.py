@@ -82,7 +82,7 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
     "difflib": {"get_close_matches": LATER},  # what a wrong name of a template resembles
     # optparse, for translations of its own messages, which nobody ships
     "gettext": {"gettext": _leave_text, "ngettext": _leave_number},
-    "hashlib": {},  # test.random_hash, file digests; loads OpenSSL
+    "hashlib": {"sha1": LATER},  # file digests, and jinja2; loads OpenSSL
     "hmac": {},  # secrets, and filters of templates
     # dataclasses, for those without a docstring; jinja2, for one filter
     "inspect": {"getattr_static": LATER},
@@ -121,6 +121,7 @@ def defer_imports(modules: Mapping[str, Mapping[str, object]] = UNUSED) -> None:
 
     ``importlib.util.LazyLoader`` would do, if the import statement itself were no such look.
     """
+    _take_compiled_datetime()
     for name, known in modules.items():
         if name in sys.modules:
             continue
@@ -128,6 +129,15 @@ def defer_imports(modules: Mapping[str, Mapping[str, object]] = UNUSED) -> None:
         package, _, last = name.rpartition(".")
         if package == urllib.__name__:  # as an import would; other packages are not there yet
             setattr(urllib, last, module)
+
+
+def _take_compiled_datetime() -> None:
+    """Let ``datetime`` be its compiled half, as it is since Python 3.12.
+
+    Before that its module first makes all classes in Python, and then drops them for those.
+    """
+    if "datetime" not in sys.modules and sys.implementation.name == "cpython":
+        sys.modules["datetime"] = importlib.import_module("_datetime")
 
 
 def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:

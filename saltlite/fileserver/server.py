@@ -6,7 +6,6 @@ Used by the master's ``_file_*`` commands, by minions with ``file_client: local`
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.hashers import make_hasher
 from saltlite.fileserver.hashes import HashTakesLong, LargeHashes
 from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
 
@@ -315,7 +315,7 @@ class FileServer:
     def _take_hash(self, file: OpenFile) -> tuple[str, bool]:
         """The hash, and whether the file has not changed meanwhile, and will not unseen."""
         key = _file_identity(file.status)
-        digest = hashlib.new(self.hash_type, usedforsecurity=False)
+        digest = make_hasher(self.hash_type, file.status.st_size)
         while piece := os.read(file.fd, READ_BYTES):
             digest.update(piece)
         is_sure = _is_settled(file.status) and _file_identity(os.fstat(file.fd)) == key

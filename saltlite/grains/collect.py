@@ -6,7 +6,6 @@ Later wins: core, users' ``_grains``, the file ``grains`` beside the minion's co
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from saltlite.config.minion import MinionConfig
+from saltlite.core.hashers import hash_small
 from saltlite.errors import ConfigError
 from saltlite.grains import (
     cpu,
@@ -104,7 +104,7 @@ def _master_name(config: MinionConfig) -> Any:
 
 def server_id(minion_id: str) -> int:
     """A number that follows from the id. Source: observed on Salt 3006.30."""
-    return int(hashlib.sha256(minion_id.encode()).hexdigest(), 16) % 2**31
+    return int(hash_small(minion_id.encode()).hexdigest(), 16) % 2**31
 
 
 def _machine_id(host: Host) -> dict[str, str]:

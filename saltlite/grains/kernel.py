@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from typing import Any
@@ -11,6 +12,8 @@ from saltlite.host import Host
 
 COMMAND_TIMEOUT_S = 5.0
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+_QUOTING = frozenset("'\"\\")
 
 
 def read(host: Host, name: os.uname_result) -> dict[str, Any]:
@@ -35,10 +38,11 @@ def read(host: Host, name: os.uname_result) -> dict[str, Any]:
 
 def parse_cmdline(text: str) -> list[list[str | None]]:
     """The kernel's parameters as pairs; the value is ``None`` where there is no ``=``."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        words = text.split()
+    words = text.split()
+    # Most have nothing that takes more than that, and a lexer is slow.
+    if not text.rstrip("\n").isprintable() or not _QUOTING.isdisjoint(text):
+        with contextlib.suppress(ValueError):
+            words = shlex.split(text)
     pairs = (word.partition("=") for word in words)
     return [[name, value if equals else None] for name, equals, value in pairs]
 

@@ -123,7 +123,14 @@ def parse_os_release(text: str) -> OsRelease:
     return read_fields(OsRelease, entries)
 
 
+_QUOTING = frozenset("\"'\\")
+
+
 def _unquote(value: str) -> str:
+    # Most are words, or a text between double quotes: no lexer is loaded for those.
+    inner = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+    if _QUOTING.isdisjoint(inner) and (inner != value or not any(map(str.isspace, value))):
+        return inner
     try:
         return " ".join(shlex.split(value))
     except ValueError:

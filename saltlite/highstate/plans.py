@@ -7,7 +7,6 @@ The next real run of the same puts its own answers beside it. Nothing else reads
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
-from saltlite.core.dataclasses import asdict, dataclass, field, replace
+from saltlite.core.dataclasses import dataclass, field, replace
+from saltlite.core.hashers import hash_small
 from saltlite.disk import PRIVATE_DIR, make_dir, newest_first, read_regular, write_file
 from saltlite.errors import SaltliteError
 from saltlite.highstate.state_return import StateReturn
@@ -44,8 +44,9 @@ class Asked:
     def key(self) -> str:
         """The name of its file."""
         # Sorted: the same wish has the same file, however its pillar was written.
-        text = json.dumps(asdict(self), sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        asked = {"wanted": self.wanted, "pillar": self.pillar, "exclude": self.exclude}
+        text = json.dumps(asked, sort_keys=True, default=str)
+        return hash_small(text.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

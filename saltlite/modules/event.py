@@ -9,7 +9,6 @@ from typing import Any
 
 from saltlite.context import MinionContext, NoEvents
 from saltlite.core.keywords import own_keywords
-from saltlite.core.messages import event_refusal
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +42,8 @@ def fire_master(
         return False
     load = {"cmd": "_minion_event", "tag": str(tag), "data": data, "pretag": None}
     reply = ctx.master.request({**load, **(preload or {}), "id": ctx.config.identity.id})
+    from saltlite.core.messages import event_refusal  # all messages, for this alone
+
     refusal = event_refusal(reply)
     if refusal is not None:
         log.error("The master refuses the event %.256r: %s", str(tag), refusal)

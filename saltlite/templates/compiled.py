@@ -13,7 +13,6 @@ not kept: its templates may hold secrets, and the master's workers live long.
 from __future__ import annotations
 
 import functools
-import hashlib
 import logging
 import marshal
 import os
@@ -23,6 +22,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Final
 
+from saltlite.core.hashers import hash_small
 from saltlite.disk import (
     PRIVATE_DIR,
     PRIVATE_FILE,
@@ -100,7 +100,7 @@ class CompiledFiles:
             log.debug("compiled templates are not kept: %s", error)
 
     def _path_of(self, options: object, name: str, filename: str) -> Path:
-        return self._folder / hashlib.sha256(repr((options, name, filename)).encode()).hexdigest()
+        return self._folder / hash_small(repr((options, name, filename)).encode()).hexdigest()
 
     def _forget_old(self) -> None:
         files = newest_first(self._folder, "")
@@ -136,7 +136,7 @@ def _parse_file(data: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _compute_digest(*parts: bytes) -> bytes:
-    return hashlib.sha256(b"".join(parts)).digest()
+    return hash_small(b"".join(parts)).digest()
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from saltlite.core.hashers import make_hasher
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 
@@ -29,19 +30,17 @@ def file_hash(path: str, form: object = "sha256", chunk_bytes: Any = CHUNK_BYTES
         ValueError: there is no such hash type.
         OSError: the file cannot be read, or has no end.
     """
-    import hashlib
-
     if form not in LENGTHS:
         raise ValueError(f"Invalid hash type: {form}")
-    summer = hashlib.new(form, usedforsecurity=False)
     # Without a buffer of Python's: the pieces are large, and most files one.
     with open(path, "rb", buffering=0, opener=_without_waiting) as file:
-        mode = os.fstat(file.fileno()).st_mode
-        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        status = os.fstat(file.fileno())
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+        summer = make_hasher(str(form), status.st_size)
         while piece := file.read(chunk_bytes):
             summer.update(piece)
-    return summer.hexdigest()
+        return summer.hexdigest()
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -207,6 +206,8 @@ class Check:
     @contextmanager
     def scratch(self) -> Iterator[str]:
         """The path of a private file, gone afterwards; raises OSError."""
+        import tempfile
+
         fd, path = tempfile.mkstemp(
             prefix=content.SCRATCH_PREFIX, suffix=self.ending, dir=self.folder or None
         )

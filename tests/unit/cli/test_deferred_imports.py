@@ -169,3 +169,18 @@ import {modules}
 print([name for name in {list(UNUSED)} if sys.modules[name].__doc__ != {STAND_IN!r}])
 """
     assert run_python(code).strip() == repr(used)
+
+
+def test_datetime_is_its_compiled_half_and_complete() -> None:
+    code = """
+import saltlite.cli.deferred_imports as deferred
+deferred.defer_imports()
+import sys
+taken = sys.modules["datetime"]
+import datetime
+del sys.modules["datetime"]
+import datetime as whole
+print(datetime is taken, [one for one in whole.__all__ if not hasattr(taken, one)])
+print(whole.datetime is taken.datetime, taken.datetime.__module__)
+"""
+    assert run_python(code).split("\n")[:2] == ["True []", "True datetime"]
