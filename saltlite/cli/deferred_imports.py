@@ -116,28 +116,27 @@ Of a package nothing can be taken without loading it.
 """
 
 
+HALVES: Mapping[str, str] = (
+    {"datetime": "_datetime"} if sys.implementation.name == "cpython" else {}
+)
+"""Modules that are their compiled halves, as they are since Python 3.12.
+
+Before that they first make all classes in Python, and then drop them for those.
+"""
+
+
 def defer_imports(modules: Mapping[str, Mapping[str, object]] = UNUSED) -> None:
     """Let ``import name`` give a module that is loaded with the first look into it.
 
     ``importlib.util.LazyLoader`` would do, if the import statement itself were no such look.
     """
-    _take_compiled_datetime()
-    for name, known in modules.items():
+    for name, known in {**{half: {} for half in HALVES}, **modules}.items():
         if name in sys.modules:
             continue
         sys.modules[name] = module = _stand_in(name, known)
         package, _, last = name.rpartition(".")
         if package == urllib.__name__:  # as an import would; other packages are not there yet
             setattr(urllib, last, module)
-
-
-def _take_compiled_datetime() -> None:
-    """Let ``datetime`` be its compiled half, as it is since Python 3.12.
-
-    Before that its module first makes all classes in Python, and then drops them for those.
-    """
-    if "datetime" not in sys.modules and sys.implementation.name == "cpython":
-        sys.modules["datetime"] = importlib.import_module("_datetime")
 
 
 def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
@@ -148,6 +147,8 @@ def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
             raise AttributeError(attribute)
         if sys.modules.get(name) is module:
             del sys.modules[name]
+            if name in HALVES:
+                sys.modules[name] = importlib.import_module(HALVES[name])
         loaded = vars(importlib.import_module(name))
         vars(module).pop("__getattr__", None)
         vars(module).update(loaded)

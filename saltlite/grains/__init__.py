@@ -33,6 +33,8 @@ class LazyGrains(Mapping[str, Any]):
         self._without_resolver: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
+        if self._grains is None and self._is_configured(name):
+            return self._config.grains.grains[name]
         if self._grains is None and self._is_quick(name):
             return self._quick_ones(name)[name]
         return self.all()[name]
@@ -59,6 +61,11 @@ class LazyGrains(Mapping[str, Any]):
             cached.keep(self._config, self._grains)
         return self._grains
 
+    def _is_configured(self, name: str) -> bool:
+        """Whether the configuration has the last word on this grain, so that none is collected."""
+        options = self._config.grains
+        return name in options.grains and not (options.grains_cache or options.grains_blacklist)
+
     def _is_quick(self, name: str) -> bool:
         """Whether this grain is to be had without the resolver and ZeroMQ.
 
@@ -82,7 +89,7 @@ class LazyGrains(Mapping[str, Any]):
         if self._quick is None:
             self._quick = collect.quick(self._config, self._host)
         if name in collect.OF_PROGRAMS and not self._quick.keys() & collect.OF_PROGRAMS:
-            self._quick |= collect.of_programs(self._host, self._quick)
+            self._quick |= collect.of_programs(self._config, self._host, self._quick)
             is_new = True
         if is_new:
             self._without_resolver = collect.with_users(self._config, self._host, self._quick)

@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Final
 
 from saltlite.config.minion import MinionConfig
@@ -29,6 +30,7 @@ from saltlite.grains import (
     virtual,
 )
 from saltlite.grains.custom import add_custom
+from saltlite.grains.programs import KnownPrograms
 from saltlite.host import Host
 
 log = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ def collect(
     resolved = names.resolving(host, os.uname().nodename, reverse=config.grains.enable_fqdns_grains)
     found = dict(quick(config, host) if known is None else known)
     if not found.keys() & OF_PROGRAMS:
-        found |= of_programs(host, found)
+        found |= of_programs(config, host, found)
     found |= {**process.zmq_version(), **names.without_unused(resolved(), found)}
     return with_users(config, host, found)
 
@@ -88,12 +90,15 @@ def quick(config: MinionConfig, host: Host) -> dict[str, Any]:
     }
 
 
-def of_programs(host: Host, found: Mapping[str, Any]) -> dict[str, Any]:
+def of_programs(config: MinionConfig, host: Host, found: Mapping[str, Any]) -> dict[str, Any]:
     """The grains that programs are asked for; ``found`` are those of :func:`quick`."""
+    # A host that stands for another machine has other programs at the same paths.
+    is_ours = type(host) is Host
+    programs = KnownPrograms(host, Path(config.paths.cachedir)) if is_ours else host
     return {
-        "osarch": os_release.architecture(host, found["os_family"], os.uname().machine),
+        "osarch": os_release.architecture(programs, found["os_family"], os.uname().machine),
         **virtual.read(host),
-        **init.systemd(host),
+        **init.systemd(programs),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.errors import CommandError
+from saltlite.grains.programs import Programs
 from saltlite.host import Host
 
 COMMAND_TIMEOUT_S = 5.0
@@ -27,7 +28,7 @@ def read(host: Host) -> dict[str, Any]:
     return {"init": _find_init(host)}
 
 
-def systemd(host: Host) -> dict[str, Any]:
+def systemd(host: Programs) -> dict[str, Any]:
     """The version of systemd and what it was built with; nothing without it."""
     version = _read_systemd(host) if host.which("systemctl") else None
     return {"systemd": version} if version else {}
@@ -48,7 +49,7 @@ def kind_of_init(binary: bytes) -> str:
     return next((kind for word, kind in _IN_BINARY if word in binary), "unknown")
 
 
-def _read_systemd(host: Host) -> dict[str, str] | None:
+def _read_systemd(host: Programs) -> dict[str, str] | None:
     try:
         return parse_version(
             host.run(["systemctl", "--version"], timeout_s=COMMAND_TIMEOUT_S).stdout

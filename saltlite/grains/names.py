@@ -48,11 +48,19 @@ def read(host: Host, nodename: str) -> dict[str, Any]:
     """The grains that follow from the machine's own name."""
     found = _resolve_name(host, "ahosts", nodename)
     fqdn = (parse_canonical_name(found) if found else None) or nodename
-    reachable = found is not None
+    # What was told is not asked again; of a kind of which nothing was told there may be some.
+    told = parse_addresses(found) if fqdn == nodename else []
+    kinds: dict[str, list[str]] = {
+        "ahostsv4": [each for each in told if ":" not in each],
+        "ahostsv6": [each for each in told if ":" in each],
+    }
+    for database, addresses in kinds.items():
+        if found is not None and not addresses:
+            kinds[database] = parse_addresses(_resolve_name(host, database, fqdn))
     return {
         **name_grains(fqdn),
-        "fqdn_ip4": parse_addresses(_resolve_name(host, "ahostsv4", fqdn) if reachable else None),
-        "fqdn_ip6": parse_addresses(_resolve_name(host, "ahostsv6", fqdn) if reachable else None),
+        "fqdn_ip4": kinds["ahostsv4"],
+        "fqdn_ip6": kinds["ahostsv6"],
     }
 
 

@@ -11,6 +11,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.fields import read_fields
 from saltlite.core.lazyregex import regex
 from saltlite.core.numbers import is_digits
+from saltlite.grains.programs import Programs
 from saltlite.host import Host
 
 PATHS = ("/etc/os-release", "/usr/lib/os-release")
@@ -233,7 +234,7 @@ def _build_osfinger(os_name: str, full_name: str, number: str) -> str:
     return f"{name}-{number if os_name in _WHOLE_RELEASE else number.partition('.')[0]}"
 
 
-def architecture(host: Host, os_family: str, machine: str) -> str:
+def architecture(host: Programs, os_family: str, machine: str) -> str:
     """``osarch``: what the distribution's packages call this machine's architecture."""
     if os_family == "Debian" and host.which("dpkg"):
         return host.run(["dpkg", "--print-architecture"]).stdout.strip() or machine

@@ -43,6 +43,9 @@ class Limits:
 
 DEFAULT_LIMITS: Final = Limits()
 
+_SMALL_BYTES = 1024
+"""Of so small a frame all that is announced falsely takes 3 MB at most, and not for long."""
+
 
 def pack(value: object) -> bytes:
     """Encode for the network.
@@ -131,7 +134,8 @@ def _unpack_pairs(frame: bytes, limits: Limits, *, raw: bool) -> Any:
     size = len(frame)
     count = _Count(limits) if size > limits.keys else None  # a smaller frame has room for no more
     try:
-        _refuse_false_sizes(frame)
+        if size > _SMALL_BYTES:
+            _refuse_false_sizes(frame)
         return msgpack.unpackb(
             frame,
             raw=raw,
@@ -145,8 +149,9 @@ def _unpack_pairs(frame: bytes, limits: Limits, *, raw: bool) -> Any:
             max_str_len=limits.text_bytes,
             max_bin_len=limits.text_bytes,
             max_ext_len=limits.text_bytes,
-            max_array_len=limits.items,
-            max_map_len=limits.keys,
+            # No more than there are bytes, whatever is announced.
+            max_array_len=min(limits.items, size),
+            max_map_len=min(limits.keys, size),
         )
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
         raise WireError(f"not msgpack: {type(error).__name__}") from error

@@ -176,11 +176,12 @@ def test_datetime_is_its_compiled_half_and_complete() -> None:
 import saltlite.cli.deferred_imports as deferred
 deferred.defer_imports()
 import sys
-taken = sys.modules["datetime"]
-import datetime
-del sys.modules["datetime"]
+import datetime as stand
+print("_datetime" in sys.modules)
+from datetime import datetime
+taken = sys.modules.pop("datetime")
 import datetime as whole
-print(datetime is taken, [one for one in whole.__all__ if not hasattr(taken, one)])
-print(whole.datetime is taken.datetime, taken.datetime.__module__)
+print(taken.__name__, [one for one in whole.__all__ if not hasattr(taken, one)])
+print(whole.datetime is taken.datetime is stand.datetime is datetime, datetime.__module__)
 """
-    assert run_python(code).split("\n")[:2] == ["True []", "True datetime"]
+    assert run_python(code).split("\n")[:3] == ["False", "_datetime []", "True datetime"]

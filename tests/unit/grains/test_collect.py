@@ -50,6 +50,20 @@ def test_configuration_before_file_before_core(make):
     assert (grains["os"], grains["id"]) == ("Fake", "other")  # as in Salt
 
 
+@pytest.mark.parametrize(
+    ("more", "collects"),
+    [("", False), ("grains_blacklist: [rol*]\n", True), ("grains_cache: true\n", True)],
+)
+def test_for_a_grain_of_the_configuration_nothing_is_collected(make, monkeypatch, more, collects):
+    asked = []
+    real = collect.quick
+    monkeypatch.setattr(collect, "quick", lambda *given: asked.append(given) or real(*given))
+    grains = LazyGrains(make("grains: {os: own}\n" + more, grains_file="os: file\n"), Host())
+    assert grains["os"] == load_grains(make("grains: {os: own}\n"), Host())["os"] == "own"
+    assert (len(asked) == 2) == collects
+    assert dict(grains)["os"] == "own"
+
+
 @pytest.mark.parametrize("text", ["a: [\n", "- a\n", "just text\n"])
 def test_a_broken_file_is_one_line_in_the_log(make, text, caplog):
     with caplog.at_level(logging.ERROR):
