@@ -84,6 +84,7 @@ def entry_of(name: str, given: Mapping[str, object]) -> dict[str, Any]:
     for option, kind, kind_name in (("job_args", list, "list"), ("job_kwargs", dict, "dict")):
         if not isinstance(given.get(option, kind()), kind):
             raise BadSchedule(f"{option} is not a {kind_name}. please correct and try again.")
+    # The functions have other names for them than an entry of the schedule.
     renamed = {"args": "job_args", "kwargs": "job_kwargs"}
     return {
         "function": wanted.function,
