@@ -48,6 +48,9 @@ BUSY_S: Final = 30.0
 QUIET_S: Final = 0.5
 EVENTS_S: Final = 0.1
 HOUSE_S: Final = 10.0
+DEAD_S: Final = 1.0
+"""How often nodes are looked for that have died: somebody waits for their minions."""
+
 SPOOL_S: Final = 0.5
 SPOOL_BATCH: Final = 500
 COPIES_S: Final = 86400.0
@@ -139,6 +142,7 @@ class ClusterBridge:
             Duty(self._empty_spool, SPOOL_S),
             Duty(self._forget_copies, COPIES_S / 24),
             Duty(self._keep_house, HOUSE_S),
+            Duty(self._look_for_dead, DEAD_S),
             *self._parts.more,
         ]
         life.ready()
@@ -311,4 +315,7 @@ class ClusterBridge:
             return
         for statement, age_s in _SWEEPS:
             parts.engine.execute(statement, [age_s])
-        parts.dead.repeat_jobs()
+
+    def _look_for_dead(self) -> None:
+        if self._parts.heart.keeps_house:
+            self._parts.dead.repeat_jobs()
