@@ -393,6 +393,9 @@ class _Salt:
         return complain(NOBODY_RETURNED, EX_NOBODY)
 
     def _show_head(self, run: JobRun) -> None:
+        if run.notice:
+            # Not among what is printed of the minions, which programs read.
+            complain(run.notice)
         if self.options.verbose:
             line = f"Executing job with jid {run.jid}"
             self.screen.line(f"{line}\n{'-' * len(line)}\n")

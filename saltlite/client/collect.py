@@ -419,6 +419,7 @@ class JobRun:
         self.jid = reply.jid or ""
         self.minions = reply.minions
         self.missing = reply.missing
+        self.notice = reply.notice
         self._events = events
         self._collector = collector
 

@@ -32,7 +32,7 @@ WHERE at > now() - make_interval(secs => %s) ORDER BY jid, serial
 class JobSink(Protocol):
     """Where jobs are published, on all nodes."""
 
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
+    def publish(self, job: PlainMap, topics: list[bytes]) -> str:
         """Publish a job; raises StoreError."""
 
 

@@ -32,6 +32,8 @@ WAKE_UP_S: Final = 0.05
 
 READ_MOST: Final = 200
 
+ALONE: Final = "The cluster engine is away: only the minions of this node are asked"
+
 _NEXT_SERIAL: Final = """
 UPDATE publication_keys
 SET serial = greatest(serial + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
@@ -53,7 +55,7 @@ WHERE serial > %s ORDER BY serial LIMIT %s
 class LocalSink(Protocol):
     """The Publisher of this node."""
 
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
+    def publish(self, job: PlainMap, topics: list[bytes]) -> str:
         """Hand over a job that the Publisher seals itself."""
 
 
@@ -87,8 +89,10 @@ class ClusterPublisher:
         self._crypticle: tuple[int, Crypticle] | None = None
         self._next_wake_up_s = 0.0
 
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
+    def publish(self, job: PlainMap, topics: list[bytes]) -> str:
         """Publish on all nodes; while PostgreSQL is away, on this one with ``serve``.
+
+        What who asked has to know then; empty otherwise.
 
         Raises:
             StoreError: the job goes nowhere.
@@ -103,8 +107,9 @@ class ClusterPublisher:
             log.warning("Job %s goes to the minions of this node only: %s", job.get("jid"), error)
             self._ring.go_alone()
             self._local.publish(job, topics)
-            return
+            return ALONE
         self._wake_up()
+        return ""
 
     def _add_frame(self, transaction: Transaction, job: PlainMap, topics: list[bytes]) -> None:
         take_serials_lock(transaction, self._timeout_s)

@@ -707,7 +707,8 @@ class PublishReply:
     """The master's answer to ``publish``. Source: docs/wire.md#clear-commands.
 
     ``jid`` is ``None`` where nobody matched; ``error`` then says so, or what is wrong with
-    the target. ``ticket`` is the right to follow the job, where it was asked for.
+    the target. ``ticket`` is the right to follow the job, where it was asked for. ``notice`` is
+    what who asked has to know of how it was published.
     """
 
     jid: str | None
@@ -715,6 +716,7 @@ class PublishReply:
     missing: list[str] = field(default_factory=list)
     error: str | None = None
     ticket: str = ""
+    notice: str = ""
 
     @classmethod
     def from_wire(cls, plain: object) -> PublishReply:
@@ -731,6 +733,7 @@ class PublishReply:
             missing=_take_optional(load, "missing", _read_texts, []),
             error=_take_or(load, "error", as_text, None),
             ticket=_take_optional(load, FOLLOW, as_text, ""),
+            notice=_take_optional(load, "notice", as_text, ""),
         )
 
     def to_wire(self) -> dict[str, Plain]:
@@ -742,6 +745,8 @@ class PublishReply:
             load["error"] = self.error
         if self.ticket:
             load[FOLLOW] = self.ticket
+        if self.notice:
+            load["notice"] = self.notice
         return {"enc": "clear", "load": load}
 
 

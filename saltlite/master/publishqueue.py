@@ -37,13 +37,14 @@ class PublishQueue:
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
         self._socket.connect(ipc(sockets.publish_pull))
 
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
-        """Hand over a job.
+    def publish(self, job: PlainMap, topics: list[bytes]) -> str:
+        """Hand over a job; there is nothing to know of it.
 
         Raises:
             StoreError: the Publisher was away for longer than five seconds.
         """
         self._send_order({"job": job, "topics": topics})
+        return ""
 
     def publish_frame(self, frame: bytes, job: PlainMap, topics: list[bytes]) -> None:
         """Hand over a job that is sealed already: ``frame`` goes out as it is.

@@ -273,8 +273,11 @@ class ForwardedReturns(Protocol):
 class JobSink(Protocol):
     """Where jobs go to be published."""
 
-    def publish(self, job: PlainMap, topics: list[bytes]) -> None:
-        """Hand a job to the Publisher; raises StoreError if that is away for too long."""
+    def publish(self, job: PlainMap, topics: list[bytes]) -> str:
+        """Hand a job to the Publisher; raises StoreError if that is away for too long.
+
+        What who asked has to know of it; empty if all is as it should be.
+        """
 
 
 # --- what minions tell of themselves ---------------------------------------------------------

@@ -134,6 +134,8 @@ def test_postgresql_is_away_for_ten_seconds(nodes: Nodes) -> None:
         what="nothing waits",
     )
     holds(nodes, load)
+    assert any(line.startswith("The cluster engine is away: only") for line in load.told)
+    assert not nodes.ping(first).stderr
     assert all(node.master.alive() for node in nodes.all)
     assert nodes.answers(second) == {"m1": True, "m2": True, "m3": True}
 

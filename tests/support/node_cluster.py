@@ -99,6 +99,7 @@ class Load:
 
     def __init__(self, nodes: Nodes, node: Cluster) -> None:
         self.answers: list[dict[str, Any]] = []
+        self.told: list[str] = []
         self._nodes, self._node = nodes, node
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._publish)
@@ -107,6 +108,7 @@ class Load:
         while not self._stopping.is_set():
             number = len(self.answers)
             ran = self._node.salt("*", "test.echo", f"job {number}", "--out=json", "--static")
+            self.told += ran.stderr.splitlines()
             found = ran.json if ran.stdout.strip().startswith("{") else {}
             self.answers.append({one: value for one, value in found.items() if value})
 

@@ -299,14 +299,14 @@ def send_job(
             # An empty list gives all rights, so that no rights are a rule that gives none.
             rules = [] if limits is None else list(limits) or [{}]
             job |= {"to": _patience_of(ctx, wanted), AUTH_LIST: rules}
-        ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
+        notice = ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
     except StoreError as problem_:
         who = printable(wanted.user, 80)
         log.error("Job %s of user %s is not published: %s", jid, who, problem_)
         return {"error": f"The job was not published: {problem_}"}
     who, what = printable(wanted.user, 80), printable(str(wanted.fun), 160)
     log.info("User %s published job %s: %s on %d minions", who, jid, what, len(minions))
-    return PublishReply(jid, minions, missing).to_wire()
+    return PublishReply(jid, minions, missing, notice=notice).to_wire()
 
 
 def _new_job(
