@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from saltlite import disk
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
+from saltlite.cluster.keys import check_place
 from saltlite.core.datalimits import MINE_LIMIT, MINE_NAMES_LIMIT
 from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
@@ -304,6 +305,7 @@ class FactsFeed:
         Raises:
             StoreError: the engine is away, or the disk; the next call goes on.
         """
+        self._place = check_place(self._engine, "banks", self._place)
         total = 0
         while True:
             rows = self._engine.execute(

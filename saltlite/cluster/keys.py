@@ -395,6 +395,7 @@ class KeyFeed:
         Raises:
             StoreError: the engine is away, or the disk; the next call goes on.
         """
+        self._place = check_place(self._engine, "keys", self._place)
         total = 0
         while True:
             rows = self._engine.execute(
@@ -526,6 +527,25 @@ def _changed_ns(folder: Path) -> int:
         return os.stat(folder).st_mtime_ns
     except FileNotFoundError:
         return 0
+
+
+def check_place(engine: ClusterEngine, counter: str, place: int) -> int:
+    """How far a copy is that was up to ``place``; at the beginning if the table is an older one.
+
+    So it is after a fail-over to a server that had not got everything, or out of a backup: what is
+    in the table counts then.
+    """
+    rows = engine.execute("SELECT value FROM counters WHERE name = %s", [counter])
+    head = int(rows[0][0]) if rows else 0
+    if head >= place:
+        return place
+    log.warning(
+        "The table of %s is older than this node's copy (%d, %d): what is in the cluster counts",
+        counter,
+        head,
+        place,
+    )
+    return 0
 
 
 def _load_place(path: Path) -> int:

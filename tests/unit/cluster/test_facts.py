@@ -126,6 +126,19 @@ def test_a_bridge_goes_on_where_it_was(nodes: Nodes) -> None:
     assert other.facts.ids(MINE) == ["web1", "web2"]
 
 
+def test_a_table_out_of_a_backup_counts(nodes: Nodes) -> None:
+    one, other = nodes
+    one.add("web1", a=1)
+    backup = one.engine.execute("SELECT data FROM banks")[0]
+    one.add("web1", b=2)
+    other.feed.catch_up()
+    one.engine.execute("UPDATE banks SET data = %s, version = 1", backup)
+    one.engine.execute("UPDATE counters SET value = 1 WHERE name = 'banks'")
+    for node in nodes:
+        node.feed.catch_up()
+    assert other.facts.read(MINE, "web1") == {"a": 1}
+
+
 def test_pillar_stays_on_its_node_if_it_is_not_to_be_shared(nodes: Nodes) -> None:
     one, other = nodes
     one.facts = ClusterFacts(one.engine, one.copy, shares_pillar=False)

@@ -277,6 +277,29 @@ def test_denied_keys_are_bounded(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) 
     assert other.keys.list(DENIED) == ["m2", "m3", "m4"]
 
 
+def test_a_table_out_of_a_backup_counts(nodes: Nodes, caplog: pytest.LogCaptureFixture) -> None:
+    one, _other = nodes
+    one.put("kept", ACCEPTED)
+    one.put("later", UNACCEPTED)
+    backup = one.engine.execute("SELECT * FROM keys")
+    one.move("later", UNACCEPTED, ACCEPTED)
+    one.move("kept", ACCEPTED, REJECTED)
+    for node in nodes:
+        node.feed.catch_up()
+        node.feed.send_orders()
+    one.engine.execute("DELETE FROM keys")
+    for row in backup:
+        one.engine.execute("INSERT INTO keys VALUES (%s, %s, %s, %s, %s)", row)
+    one.engine.execute("UPDATE counters SET value = 2 WHERE name = 'keys'")
+    for node in nodes:
+        node.begin_again()
+        node.feed.catch_up()
+        assert node.feed.send_orders() == 0
+        assert node.files()["accepted"] == {"kept": PEMS[0]}
+        assert node.files()["unaccepted"] == {"later": PEMS[0]}
+    assert "is older than this node's copy" in caplog.text
+
+
 FORGED = [
     ("../../x", "accepted", PEMS[0]),
     ("x" * 300, "accepted", PEMS[0]),
