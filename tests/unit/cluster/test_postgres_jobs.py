@@ -197,6 +197,9 @@ def test_of_what_a_minion_returns_unasked_the_newest_bytes_are_kept(store: Any) 
     forgotten = [unasked(store, number, "x" * 1000, 3500) for number in range(1, 7)]
     assert forgotten == [0, 0, 0, 1, 1, 1]
     assert [one.jid for one in store.jobs()] == [jid(one) for one in (0, 4, 5, 6)]
+    assert store.returns(jid(1)) == {}
+    assert unasked(store, 7, "x" * 9000, 3500) == 3
+    assert store.returns(jid(7))["web1"]["return"] == "x" * 9000  # the newest is kept, whatever
 
 
 def test_the_oldest_jobs_go_when_they_take_too_much(store: Any) -> None:

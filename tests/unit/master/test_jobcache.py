@@ -1,4 +1,7 @@
-"""The job cache: what is recorded, found, forgotten, and what a damaged file costs."""
+"""The job cache in SQLite: its file, its bounds, and what a damaged file costs.
+
+What it has in common with the one in PostgreSQL is in ``tests/unit/cluster/test_postgres_jobs.py``.
+"""
 
 from __future__ import annotations
 
@@ -52,37 +55,6 @@ def test_a_job_comes_back_without_the_users_key(store: SqliteJobStore, tmp_path:
     assert b"s3cr3t" not in b"".join(p.read_bytes() for p in tmp_path.iterdir())
 
 
-def test_a_jid_is_given_once(store: SqliteJobStore) -> None:
-    assert store.new_job(jid(1), LOAD, ["a"])
-    assert not store.new_job(jid(1), {**LOAD, "fun": "cmd.run"}, ["b"])
-    assert store.minions(jid(1)) == ["a"]
-
-
-def test_an_unknown_job(store: SqliteJobStore) -> None:
-    assert store.job(jid(1)) is None
-    assert store.minions(jid(1)) is None
-    assert store.returns(jid(1)) == {}
-    assert store.last_jids() == []
-
-
-def test_the_first_return_wins(store: SqliteJobStore) -> None:
-    store.new_job(jid(1), LOAD, ["a"])
-    one = {"return": b"\xff\x00", "retcode": 0, "success": True}
-    assert store.add_return(jid(1), "a", one) is Stored.NEW
-    assert store.add_return(jid(1), "a", one) is Stored.REPEAT
-    assert store.add_return(jid(1), "a", {**one, "return": "x"}) is Stored.CONFLICT
-    assert store.returns(jid(1)) == {"a": one}
-
-
-def test_too_large_a_return_is_cut(store: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("saltlite.master.jobcache.RETURN_LIMIT_BYTES", 100)
-    store.new_job(jid(1), LOAD, ["a"])
-    store.add_return(jid(1), "a", {"return": "x" * 1000, "retcode": 3})
-    kept = store.returns(jid(1))["a"]
-    assert kept["retcode"] == 3
-    assert kept["return"].startswith("[cut")
-
-
 @pytest.fixture
 def full(store: SqliteJobStore) -> SqliteJobStore:
     for number in range(10):
@@ -96,37 +68,6 @@ def full(store: SqliteJobStore) -> SqliteJobStore:
         store.new_job(jid(number), load, ["a"])
         store.add_return(jid(number), "a", {"return": number})
     return store
-
-
-@pytest.mark.parametrize(
-    ("query", "numbers"),
-    [
-        (JobQuery(), range(10)),
-        (JobQuery(fun="test.ping"), (1, 3, 5, 7, 9)),
-        (JobQuery(fun="*cmd*"), (0, 2, 4, 6, 8)),
-        (JobQuery(tgt="a,b"), (5, 6, 7, 8, 9)),
-        (JobQuery(tgt="web[*]"), (0, 1, 2, 3, 4)),
-        (JobQuery(user="alice"), (3,)),
-        (JobQuery(since=jid(3), until=jid(5)), (3, 4, 5)),
-        (JobQuery(until="20260102"), range(10)),
-        (JobQuery(until="20260101"), ()),
-        (JobQuery(metadata={"n": "2"}), (2, 5, 8)),
-        (JobQuery(fun="test.ping", metadata={"n": "2"}), (5,)),
-        (JobQuery(limit=2), (0, 1)),
-        (JobQuery(limit=2, newest_first=True), (9, 8)),
-    ],
-)
-def test_jobs_are_found(
-    full: SqliteJobStore, query: JobQuery, numbers: range | tuple[int, ...]
-) -> None:
-    assert [job.jid for job in full.jobs(query)] == [jid(number) for number in numbers]
-
-
-def test_results_longer_than_a_chunk(full: SqliteJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("saltlite.master.jobcache.CLEAN_CHUNK", 3)
-    assert len(list(full.jobs())) == 10
-    newest = [job.jid for job in full.jobs(JobQuery(newest_first=True, limit=7))]
-    assert newest == [jid(number) for number in range(9, 2, -1)]
 
 
 def test_old_jobs_go_with_all_that_belongs_to_them(
@@ -280,17 +221,6 @@ def unasked(store: SqliteJobStore, number: int, text: str = "x", most_bytes: int
     forgotten = store.make_room(jid(number), "web1", {"return": text}, most_bytes)
     store.add_return(jid(number), "web1", {"return": text})
     return forgotten
-
-
-def test_of_what_a_minion_returns_unasked_the_newest_bytes_are_kept(store: SqliteJobStore) -> None:
-    store.new_job(jid(0), {"fun": "a.b", "tgt": "web1"}, ["web1"])  # asked for: not counted
-    store.add_return(jid(0), "web1", {"return": "x" * 1000})
-    forgotten = [unasked(store, number, "x" * 1000, 3500) for number in range(1, 7)]
-    assert forgotten == [0, 0, 0, 1, 1, 1]
-    assert [one.jid for one in store.jobs()] == [jid(one) for one in (0, 4, 5, 6)]
-    assert store.returns(jid(1)) == {}
-    assert unasked(store, 7, "x" * 9000, 3500) == 3
-    assert store.returns(jid(7))["web1"]["return"] == "x" * 9000  # the newest is kept, whatever
 
 
 def test_of_what_a_minion_returns_unasked_so_many_are_kept(
