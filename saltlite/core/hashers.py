@@ -1,8 +1,8 @@
-"""SHA-256 of what is small, without OpenSSL.
+"""SHA-256 of what is little, without OpenSSL.
 
-``hashlib`` loads it, which takes a command 2 ms and a megabyte. Python's own code takes a third of
-a millisecond for the largest that is left to it, and is there in every build that has not been told
-to leave it out.
+``hashlib`` loads it, which takes a command 2 ms and a megabyte. Python's own code is slower, by
+those 2 ms for all that is left to it, and is there in every build that has not been told to leave
+it out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Protocol
 
-SMALL_BYTES: Final = 64 * 1024
+OWN_BYTES: Final = 512 * 1024
+"""So much of a process is left to Python's own code; for more OpenSSL is worth its loading."""
 
 # Of Python up to 3.11, and since then.
 _OWN_MODULES: Final = ("_sha256", "_sha2")
@@ -38,10 +39,11 @@ def make_hasher(hash_type: str, size_bytes: int) -> Hasher:
     Raises:
         ValueError: there is no such hash type.
     """
-    is_small = hash_type == "sha256" and size_bytes <= SMALL_BYTES and "_hashlib" not in sys.modules
-    own = _find_own() if is_small else None
-    if own is not None:
-        return own()
+    if hash_type == "sha256" and "_hashlib" not in sys.modules:
+        _taken[0] += size_bytes
+        own = _find_own() if _taken[0] <= OWN_BYTES else None
+        if own is not None:
+            return own()
     import hashlib
 
     return hashlib.new(hash_type, usedforsecurity=False)
@@ -52,6 +54,10 @@ def hash_small(data: bytes) -> Hasher:
     hasher = make_hasher("sha256", len(data))
     hasher.update(data)
     return hasher
+
+
+_taken = [0]
+"""Bytes of this process so far."""
 
 
 @cache

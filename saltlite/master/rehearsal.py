@@ -13,6 +13,9 @@ from saltlite.crypto.keys import ENCRYPTION_ALGORITHMS, SIGNING_ALGORITHMS, Priv
 
 def rehearse(key: PrivateKey) -> None:
     """Use what answers sign-ins and carries requests; ``key`` itself is left as it is."""
+    # Imported where a worker opens its stores: what comes after the fork is in each of them again.
+    from saltlite.master import pillarcache, sessions  # noqa: F401
+
     lazyregex.compile_all()
     dataclasses.compile_all()
     cipher = Crypticle(new_key_string())

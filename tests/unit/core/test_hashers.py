@@ -13,32 +13,36 @@ from saltlite.core import hashers
 
 LOADED = """
 import sys
-from saltlite.core.hashers import SMALL_BYTES, make_hasher
-print(make_hasher({form!r}, {size}).hexdigest(), "_hashlib" in sys.modules)
+from saltlite.core.hashers import make_hasher
+for size in {sizes}:
+    print(make_hasher({form!r}, size).hexdigest(), "_hashlib" in sys.modules)
 """
 
 
 @pytest.mark.parametrize(
-    ("form", "size", "loads"),
+    ("form", "sizes", "loaded"),
     [
-        ("sha256", 0, False),
-        ("sha256", hashers.SMALL_BYTES, False),
-        ("sha256", hashers.SMALL_BYTES + 1, True),
-        ("md5", 0, True),
-        ("sha512", 0, True),
+        ("sha256", [0, 0], [False, False]),
+        ("sha256", [hashers.OWN_BYTES, 0, 1, 0], [False, False, True, True]),
+        ("sha256", [hashers.OWN_BYTES + 1], [True]),
+        ("sha256", [hashers.OWN_BYTES // 100] * 101, [False] * 100 + [True]),
+        ("md5", [0], [True]),
+        ("sha512", [0], [True]),
     ],
 )
-def test_who_takes_a_hash(form: str, size: int, loads: bool) -> None:
-    code = LOADED.format(form=form, size=size)
+def test_who_takes_a_hash(form: str, sizes: list[int], loaded: list[bool]) -> None:
     said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    assert said.split() == [hashlib.new(form).hexdigest(), str(loads)]
+        [sys.executable, "-c", LOADED.format(form=form, sizes=sizes)],
+        capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    empty = hashlib.new(form).hexdigest()
+    assert said.splitlines() == [f"{empty} {is_there}" for is_there in loaded]
 
 
 @pytest.mark.parametrize("data", [b"", b"a", bytes(range(256)) * 300])
 def test_both_take_the_same(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = hashlib.sha256(data)
+    monkeypatch.setattr(hashers, "_taken", [0])
     for modules in ({"_hashlib": hashlib}, {}):
         monkeypatch.setattr(hashers, "sys", SimpleNamespace(modules=modules))
         found = hashers.make_hasher("sha256", 0)
