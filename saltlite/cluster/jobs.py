@@ -135,8 +135,21 @@ class ClusterJobStore:
         return spool()
 
     def _of_job(self, shared: Callable[[], _T | None], spool: Callable[[], _T | None]) -> _T | None:
-        """What one of the two knows of a job: what is published here goes up later."""
-        found = self._on_either(shared, spool)
+        """What one of the two knows of a job: what is published here goes up later.
+
+        Raises:
+            ServerAway: it is not known here, which says nothing of the cluster.
+        """
+        try:
+            found = shared()
+        except ServerAway:
+            if not (self._serves and self._spool.exists()):
+                raise
+            known = spool()
+            # Of a job that only returns came of here, nobody knows who was asked.
+            if not known:
+                raise
+            return known
         return spool() if found is None and self._spool.exists() else found
 
     # --- forgetting ----------------------------------------------------------------------

@@ -74,6 +74,21 @@ def test_returns_and_jobs_are_taken_alone(switch: Switch, tmp_path: Path) -> Non
         list(store.jobs())
 
 
+def test_who_was_asked_is_not_guessed(switch: Switch, tmp_path: Path) -> None:
+    """A return of whose job nothing is known here is kept by its minion, and sent again."""
+    store = open_store(switch, tmp_path)
+    store.new_job(jid(1), LOAD, ["a", "b"])
+    switch.is_away = True
+    store.add_return(jid(1), "a", {"return": 1})  # by a worker that has the job in memory
+    other = open_store(switch, tmp_path)
+    for number in (1, 2):
+        with pytest.raises(ServerAway):
+            other.minions(jid(number))
+    switch.is_away = False
+    assert other.minions(jid(1)) == ["a", "b"]
+    assert other.minions(jid(2)) is None
+
+
 def test_a_return_to_a_job_that_has_yet_to_go_up(switch: Switch, tmp_path: Path) -> None:
     store = open_store(switch, tmp_path)
     switch.is_away = True
