@@ -182,7 +182,8 @@ def end_of(error: SaltliteError) -> int:
 
         if error.name == LOGINS_BUSY:
             return complain(f"ERROR: {error.message}", EX_UNAVAILABLE)
-        return _print_and_return(error.message, EX_OK)
+        # Salt's own refusals of who asks have names, and 0; what has none could not be done.
+        return _print_and_return(error.message, EX_OK if error.name else EX_FAILED)
     if isinstance(error, RequestTimeout):
         from saltlite.client.jobs import TIMED_OUT
 

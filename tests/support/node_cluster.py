@@ -26,6 +26,7 @@ class Nodes:
         stack: contextlib.ExitStack,
         *,
         minions: Mapping[str, str] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         """``minions`` are kinds of Salt by id, one for each node; ours without it."""
         self.server = server
@@ -43,6 +44,7 @@ class Nodes:
                         "cluster_lease": 5,
                         "cluster_timeout": 3,
                         "timeout": 10,
+                        **(options or {}),
                     },
                 )
             )
