@@ -116,4 +116,4 @@ def test_stop_where_nothing_runs(tmp_path: Path) -> None:
 def test_an_unknown_command_is_one_line(tmp_path: Path) -> None:
     done = Checkout(tmp_path).quickstart("bogus")
     assert done.returncode == 1
-    assert done.stderr == "quickstart: unknown command: bogus (start, status, stop)\n"
+    assert done.stderr == "quickstart: unknown command: bogus (start, status, stop, cluster)\n"

@@ -269,7 +269,7 @@ def recursion_into_a_swapped_directory(home: Home) -> None:
     home.file("d/below/deep", uid=0)
     swap = home.swap("d/below", home.outside / "below")
     acts = lambda args, keywords: not keywords["test"]  # noqa: E731
-    with home.before_call(permissions, "check", swap, acts):
+    with home.before_call(permissions, "_examine", swap, acts):
         home.refused("file.directory", home.path / "d", user="mallory", recurse=["user"])
 
 

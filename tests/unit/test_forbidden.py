@@ -27,6 +27,7 @@ BROAD_HANDLERS = {
     "api/app.py": "the outermost handler of a request: everybody is answered",
     "master/dispatch.py": "the worker loop: a handler's fault is an answer, not the worker's end",
     "master/mworker.py": "the worker loop: every request is answered",
+    "minion/master_function.py": "a callback of users: what it raises is a line about the option",
     "minion/job.py": "the job runner: a function's exception becomes its return",
     "minion/beacon_process.py": "plug-ins' callbacks: one beacon must not cost the others",
     "minion/spawner.py": "the job runner, for jobs in threads",
@@ -73,6 +74,8 @@ DYNAMIC_ATTRIBUTES = {
     "loader/catalogue.py": "options of directories, from a fixed table",
 }
 WALL_CLOCK = {
+    "cluster/administration.py": "what two clocks differ by",
+    "cluster/key_ring.py": "serials are times of PostgreSQL's clock, which a node alone goes by",
     "databases/spool.py": "when records that were dropped were told of, and a file put aside",
     "cli/login.py": "age of a file, by its mtime",
     "highstate/control.py": "age of what was said to a run, by its mtime",
