@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ class PassedTests:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        put_in_order(items)
     path = config.getoption("--not-again")
     if not path:
         return
@@ -100,6 +103,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.nodeid in passed]
     items[:] = [item for item in items if item.nodeid not in passed]
     config.hook.pytest_deselected(items=left_out)
+
+
+def put_in_order(items: list[pytest.Item]) -> None:
+    """Files with tests that run alone, then the others, those of many tests first.
+
+    A test that runs alone waits until the others have ended, and all wait for it: in between tests
+    that take a minute, that would cost each worker a minute each time.
+    """
+    alone = {item.path for item in items if item.get_closest_marker("alone")}
+    size = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in alone, -size[item.path]))
 
 
 def pytest_unconfigure() -> None:
