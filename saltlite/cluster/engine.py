@@ -17,6 +17,7 @@ import random
 import select
 import stat
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -360,6 +361,16 @@ def fetch(connection: Transaction, statement: str, values: Sequence[object] = ()
     """The rows of one statement; none of one that has none."""
     cursor = connection.execute(statement.encode(), values)
     return cursor.fetchall() if cursor.description is not None else []
+
+
+def lock_name(transaction: Transaction, space: int, name: str) -> None:
+    """Wait until no other transaction holds ``name``, and hold it until this one ends.
+
+    ``space`` keeps the names of one kind apart from those of others. Two names may share a lock.
+    """
+    # The function takes two numbers of 32 bits with a sign.
+    number = zlib.crc32(name.encode()) - (1 << 31)
+    fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", [space, number])
 
 
 def clean_text(value: str) -> str:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from saltlite import disk
-from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
+from saltlite.cluster.engine import ClusterEngine, Transaction, fetch, lock_name
 from saltlite.cluster.keys import check_place
 from saltlite.core.datalimits import MINE_LIMIT, MINE_NAMES_LIMIT
 from saltlite.core.ids import valid_minion_id
@@ -80,7 +79,7 @@ class ClusterFacts:
         with self._copy.hold_lock(minion_id), contextlib.ExitStack() as stack:
             try:
                 transaction = stack.enter_context(self._engine.begin())
-                fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(minion_id))
+                lock_name(transaction, MINION_LOCKS, minion_id)
             except ServerAway as error:
                 log.debug("Facts of minion %s are kept on this node alone: %s", minion_id, error)
                 stack.close()
@@ -164,7 +163,7 @@ class ClusterBanks:
         packed = _pack_value(bank, key, data)
 
         def write(transaction: Transaction) -> None:
-            fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(key))
+            lock_name(transaction, MINION_LOCKS, key)
             _write_row(transaction, bank, key, packed, 0)
 
         self._engine.transact(write)
@@ -211,7 +210,7 @@ def _update_row(
     change: Callable[[dict[str, Any]], Mapping[str, Plain] | None],
 ) -> tuple[Mapping[str, Plain] | None, bool]:
     """What is kept now (``None`` where it was left), and whether it is something else."""
-    fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(minion_id))
+    lock_name(transaction, MINION_LOCKS, minion_id)
     rows = fetch(
         transaction, "SELECT data FROM banks WHERE bank = %s AND id = %s", [bank, minion_id]
     )
@@ -241,7 +240,7 @@ def _write_row(
 
 
 def _forget_row(transaction: Transaction, bank: str, minion_id: str) -> bool:
-    fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(minion_id))
+    lock_name(transaction, MINION_LOCKS, minion_id)
     rows = fetch(
         transaction,
         "SELECT 1 FROM banks WHERE bank = %s AND id = %s AND data <> ''",
@@ -279,10 +278,6 @@ def _unpack_map(bank: str, minion_id: str, data: bytes) -> dict[str, Any]:
 def _check_place(bank: str, minion_id: str) -> None:
     if bank not in BANKS or not valid_minion_id(minion_id):
         raise ValueError(f"no such bank or id: {bank!r}, {minion_id!r}")
-
-
-def _lock_of(minion_id: str) -> list[int]:
-    return [MINION_LOCKS, zlib.crc32(minion_id.encode()) - (1 << 31)]
 
 
 # --- a node's copy -----------------------------------------------------------------------------

@@ -94,14 +94,6 @@ class ClusterKeyRing(PublicationKeys):
                 words[self._SERIAL] = max(words[self._SERIAL], serial)
         return True
 
-    def _place_key(self, generation: int, key: str, made_s: float) -> None:
-        text = key.encode()
-        self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
-        self._area.words[self._LENGTH] = len(text)
-        self._area.reals[self._MADE_AT] = made_s
-        # Last: current() looks at it without the lock.
-        self._area.words[self._GENERATION] = generation
-
     def key_of(self, generation: int) -> str | None:
         """The key of a generation, ``None`` if it is not in the table."""
         known = self.current()

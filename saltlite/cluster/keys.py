@@ -14,13 +14,12 @@ import contextlib
 import hashlib
 import logging
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from saltlite import disk
-from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
+from saltlite.cluster.engine import ClusterEngine, Transaction, fetch, lock_name
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import ServerAway, StoreError
@@ -93,7 +92,7 @@ class ClusterKeys:
         # First this node's own lock: the copy is written before anybody here reads the table anew.
         with self._copy.hold(minion_id):
             with self._engine.begin() as transaction:
-                fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(minion_id))
+                lock_name(transaction, ID_LOCKS, minion_id)
                 before = read_filed(transaction, minion_id)
                 self._held = transaction
                 try:
@@ -326,11 +325,6 @@ def _number_row(transaction: Transaction, table: str, minion_id: str) -> None:
     fetch(transaction, "SELECT pg_notify(%s, '')", [CHANNEL])
 
 
-def _lock_of(minion_id: str) -> list[int]:
-    # The function takes two numbers of 32 bits with a sign.
-    return [ID_LOCKS, zlib.crc32(minion_id.encode()) - (1 << 31)]
-
-
 def _check_id(minion_id: str) -> str:
     if not valid_minion_id(minion_id):
         raise ValueError(f"not a minion id: {minion_id!r}")
@@ -448,7 +442,7 @@ class KeyFeed:
 
     def _decide_on(self, transaction: Transaction, minion_id: str) -> tuple[Filed, bool]:
         """What the table has of an id in the end, and whether the files have changed it."""
-        fetch(transaction, "SELECT pg_advisory_xact_lock(%s, %s)", _lock_of(minion_id))
+        lock_name(transaction, ID_LOCKS, minion_id)
         filed = read_filed(transaction, minion_id)
         files = self._files_of(minion_id)
         if files == _digest_keys(filed):

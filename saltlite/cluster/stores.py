@@ -105,7 +105,7 @@ class ClusterStores:
 
     @cached_property
     def chores(self) -> HouseChores:
-        """They are this node's while it holds a lock of the server's."""
+        """They are this node's while it keeps house."""
         lease_s = self._config.cluster.cluster_lease
         return HouseChores(self.engine, name_node(self._config), lease_s=lease_s)
 
@@ -123,13 +123,7 @@ class ClusterStores:
 
     def open_pillars(self, wall_s: Callable[[], float]) -> PillarCache:
         """Compiled pillar; in ``banks`` unless that is switched off."""
-        keys = self.keys
-        return PillarCache(
-            self._config.pillar,
-            self.facts,
-            wall_s,
-            lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
-        )
+        return PillarCache.of_keys(self._config.pillar, self.facts, wall_s, self.keys)
 
     def open_publisher(self, context: zmq.Context[zmq.Socket[bytes]]) -> ClusterPublisher:
         """A way to the Publishers of all nodes."""

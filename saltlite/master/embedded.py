@@ -136,14 +136,7 @@ class EmbeddedStores:
         """In the same files as the facts, or in memory."""
         from saltlite.master.pillarcache import PillarCache
 
-        keys = self.keys
-        return PillarCache(
-            self._config.pillar,
-            self.facts,
-            wall_s,
-            # A new key under an old id is not given what was compiled for the old one.
-            lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
-        )
+        return PillarCache.of_keys(self._config.pillar, self.facts, wall_s, self.keys)
 
     def open_publisher(self, context: zmq.Context[zmq.Socket[bytes]]) -> JobSink:
         """The Publisher's socket."""

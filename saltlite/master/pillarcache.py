@@ -20,7 +20,7 @@ from saltlite.master.minioncache import COMPILED
 from saltlite.transport.codec import pack_bin, unpack_bin
 
 if TYPE_CHECKING:
-    from saltlite.master.stores import FactStore
+    from saltlite.master.stores import FactStore, KeyReader
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +95,22 @@ class PillarCache:
         self._wall_s = wall_s
         self._memory = _Memory()
         self._swept_s = 0.0
+
+    @classmethod
+    def of_keys(
+        cls,
+        options: PillarOptions,
+        minions: FactStore,
+        wall_s: Callable[[], float],
+        keys: KeyReader,
+    ) -> PillarCache:
+        """The cache of a master: another key under an id is not given what the last one was."""
+        return cls(
+            options,
+            minions,
+            wall_s,
+            lambda minion_id: (key := keys.load_accepted(minion_id)) and key.stamp,
+        )
 
     def get(self, minion_id: str, pillarenv: str | None) -> dict[str, Any] | None:
         """The pillar of a minion, ``None`` if it has to be compiled."""

@@ -116,15 +116,19 @@ class PublicationKeys:
         return True
 
     def _replace(self, key: str, now_s: float) -> int:
+        words = self._area.words
+        words[self._SERIAL] = 0
+        self._place_key(words[self._GENERATION] + 1, key, now_s)
+        return words[self._GENERATION]
+
+    def _place_key(self, generation: int, key: str, made_s: float) -> None:
         text = key.encode()
         words = self._area.words
         self._area.buffer[self._KEY_AT : self._KEY_AT + len(text)] = text
         words[self._LENGTH] = len(text)
-        self._area.reals[self._MADE_AT] = now_s
-        words[self._SERIAL] = 0
+        self._area.reals[self._MADE_AT] = made_s
         # Last: current() looks at it without the lock.
-        words[self._GENERATION] += 1
-        return words[self._GENERATION]
+        words[self._GENERATION] = generation
 
     def current(self) -> PublicationKey:
         """The key as it is now.

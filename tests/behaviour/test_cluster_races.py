@@ -63,7 +63,7 @@ def test_without_the_lock_of_the_id_several_are(
             return []
         return fetch(transaction, statement, values)
 
-    monkeypatch.setattr("saltlite.cluster.keys.fetch", fetch_without_locks)
+    monkeypatch.setattr("saltlite.cluster.engine.fetch", fetch_without_locks)
     nodes = open_nodes(place)
     told = do_at_once(PROCESSES, lambda one: offer_keys(nodes[one], "loose", one))
     assert max(sum(each) for each in zip(*told, strict=True)) > 1
