@@ -9,7 +9,6 @@ greets at once; so the two are told apart. Source: observed on 3006.30 and 3008.
 from __future__ import annotations
 
 import logging
-import select
 import socket
 import struct
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 import msgpack
 
+from saltlite.core.readable import wait_readable
 from saltlite.errors import WireError
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,7 @@ def is_salts(path: Path) -> bool:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.connect(str(path))
-            readable, _, _ = select.select([probe], [], [], GREETING_S)
-            return not readable
+            return not wait_readable(probe, GREETING_S)
     except OSError:
         return False
 

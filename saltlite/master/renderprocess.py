@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import select
 import signal
 import socket
 import struct
@@ -27,6 +26,7 @@ from typing import Any, Final
 
 from saltlite import process
 from saltlite.core.dataclasses import replace
+from saltlite.core.readable import wait_readable
 from saltlite.errors import StoreError, WireError
 from saltlite.master.child import Life
 from saltlite.master.handover import ConnectionEnded, receive_frame, send_frame
@@ -193,7 +193,7 @@ def _refuse_for_a_while(connection: socket.socket, why: str, pause_s: float) -> 
     """Answer everybody with an error, for so long."""
     until_s = time.monotonic() + pause_s
     while (left_s := until_s - time.monotonic()) > 0:
-        if select.select([connection], [], [], left_s)[0]:
+        if wait_readable(connection, left_s):
             number, _body = _receive_frame(connection)
             send_frame(connection, _pack_frame(number, {"error": why}))
 
@@ -240,7 +240,7 @@ def _receive_frame(connection: socket.socket) -> tuple[int, bytes]:
 def _drop_stale(connection: socket.socket) -> None:
     """Take what was said about requests that nobody waits for any more."""
     with contextlib.suppress(BlockingIOError):
-        while select.select([connection], [], [], 0)[0]:
+        while wait_readable(connection, 0):
             _receive_frame(connection)
 
 
@@ -248,6 +248,6 @@ def _is_readable(connection: socket.socket, until_s: float, life: Life) -> bool:
     """Wait, and show life meanwhile."""
     while (left_s := until_s - time.monotonic()) > 0:
         life.beat()
-        if select.select([connection], [], [], min(left_s, 1.0))[0]:
+        if wait_readable(connection, min(left_s, 1.0)):
             return True
     return False

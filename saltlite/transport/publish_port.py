@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from saltlite.core.readable import wait_readable
 from saltlite.errors import WireError
 from saltlite.transport.tcp import DEFAULT_TCP, TcpOptions
 from saltlite.transport.zmtp import GREETING, PING, SubscriberState, encode_message
@@ -153,7 +154,7 @@ class PublishPort:
             now_s = time.monotonic()
             if now_s >= until_s:
                 return
-            select.select([self._epoll], [], [], until_s - now_s)
+            wait_readable(self._epoll, until_s - now_s)
             self.take_events(now_s)
 
     def close(self) -> None:

@@ -204,6 +204,10 @@ def is_shell(node: ast.AST) -> bool:
     return value is not None and (name.startswith("subprocess.") or name in SUBPROCESS)
 
 
+def is_select(node: ast.AST) -> bool:
+    return called(node) == "select.select"
+
+
 def is_dynamic_attribute(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or called(node) not in ("getattr", "setattr", "hasattr"):
         return False
@@ -266,6 +270,17 @@ def test_waits_do_not_depend_on_the_wall_clock() -> None:
     assert findings(is_naive_time) == []
 
 
+SELECTS = {
+    "regex_child.py": "its standard input, the first descriptor there is",
+    "minion/daemon.py": "a process that forks, and has three",
+}
+
+
+def test_waits_do_not_depend_on_how_many_descriptors_there_are() -> None:
+    """``select`` raises beyond 1023: ``core.readable`` waits for any."""
+    assert findings(is_select, SELECTS) == []
+
+
 USERS_FILES = ("cli/", "modules/", "providers/file/")
 """Where files of the machine's users are written, not saltlite's own."""
 
@@ -286,8 +301,9 @@ def uses(table: dict[str, str], finder: Finder) -> set[str]:
         (DYNAMIC_ATTRIBUTES, is_dynamic_attribute),
         (WALL_CLOCK, is_wall_clock),
         (WRITERS, writes_file),
+        (SELECTS, is_select),
     ],
-    ids=["broad handlers", "dynamic attributes", "wall clock", "writers"],
+    ids=["broad handlers", "dynamic attributes", "wall clock", "writers", "selects"],
 )
 def test_no_exception_outlives_its_reason(table: dict[str, str], finder: Finder) -> None:
     there = {name for name in table if (PACKAGE / name).exists()}
