@@ -1,4 +1,4 @@
-"""The graph of a run as text that other programs draw: DOT for Graphviz, Mermaid for pages.
+"""The graph of a run as text for other programs: DOT for Graphviz, Mermaid for pages, JSON.
 
 States are boxes in a frame per SLS, numbered as they run; an arrow leads from what is needed to who
 needs it and is named after the requisite. What cannot run is red.
@@ -6,6 +6,7 @@ needs it and is named after the requisite. What cannot run is red.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from saltlite.highstate.requisites import PREREQUIRED, Requisite
 if TYPE_CHECKING:
     from saltlite.host import Host
 
-FORMATS = ("mermaid", "dot", "svg")
+FORMATS = ("mermaid", "dot", "svg", "json")
 
 BROKEN = "#c0392b"
 
@@ -75,6 +76,8 @@ def draw(host: Host, settled: Ordered, form: str) -> str:
         FunctionError: there is no Graphviz, or it fails.
     """
     drawing = drawing_of(settled)
+    if form == "json":
+        return as_json(settled, drawing)
     if form == "mermaid":
         return mermaid(drawing)
     text = dot(drawing)
@@ -106,6 +109,43 @@ def _make_arrow(needed: int, needing: int, kind: Requisite) -> Arrow:
     if kind.runs_first:
         return Arrow(needing, needed, kind)
     return Arrow(needed, needing, kind)
+
+
+# --- JSON ----------------------------------------------------------------------------------------
+
+
+def as_json(settled: Ordered, drawing: Drawing) -> str:
+    """The graph as a JSON text; its shape is kept from release to release.
+
+    ``nodes`` are in the order of the run: ``tag`` (the key of the state's return), ``id``,
+    ``name``, ``state``, ``fun``, ``sls``, ``saltenv``, and ``problem``, ``null`` if nothing is
+    wrong. ``edges`` lead ``from`` the tag of what runs first ``to`` the one that runs after it, by
+    the ``requisite`` that says so.
+    """
+    boxes = (box for frame in drawing.frames.values() for box in frame)
+    problems = {box.number: box.problem or None for box in boxes}
+    nodes = [
+        {
+            "tag": chunk.tag,
+            "id": str(chunk.ident),
+            "name": str(chunk.name),
+            "state": chunk.state,
+            "fun": chunk.fun,
+            "sls": None if chunk.sls is None else str(chunk.sls),
+            "saltenv": None if chunk.saltenv is None else str(chunk.saltenv),
+            "problem": problems[number],
+        }
+        for number, chunk in enumerate(settled.low)
+    ]
+    edges = [
+        {
+            "from": settled.low[arrow.source].tag,
+            "to": settled.low[arrow.target].tag,
+            "requisite": arrow.kind.name,
+        }
+        for arrow in drawing.arrows
+    ]
+    return json.dumps({"nodes": nodes, "edges": edges}, indent=2)
 
 
 # --- DOT -----------------------------------------------------------------------------------------

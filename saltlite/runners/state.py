@@ -5,16 +5,18 @@ Source: tests/cases/data/cli_samples.yaml, docs/cli.md#salt-run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltlite.core.eventline import watch
 from saltlite.core.keywords import own_keywords
-from saltlite.errors import UsageError
+from saltlite.errors import FunctionError, UsageError
 from saltlite.runner_context import RunnerContext
 
 if TYPE_CHECKING:
     from saltlite.context import MinionContext
     from saltlite.highstate.apply import Wishes
+    from saltlite.highstate.chunk import Chunk
     from saltlite.highstate.compile import Compiled
 
 NO_ENCRYPTION = "pillar_enc is not supported: give the pillar as a map"
@@ -139,6 +141,60 @@ def orchestrate_show_sls(
 
 
 orch_show_sls = orchestrate_show_sls
+
+
+def diff(
+    ctx: RunnerContext,
+    one: str,
+    other: str,
+    mods: Any = None,
+    saltenv: str | None = None,
+    timeout: float | None = None,
+) -> dict[str, Any]:
+    """How what two minions would get differs; nothing is run.
+
+    Both are asked for their low data: of ``mods``, or without it of the top file. ``added`` are
+    the states that only the second has, ``removed`` those that only the first has, ``changed`` and
+    ``moved`` are of those that both have. ``timeout`` is in seconds.
+
+    CLI Example:
+
+        salt-run state.diff web1 web2
+        salt-run state.diff web1 web2 mods=nginx saltenv=dev --out=json
+    """
+    from saltlite.highstate.differing import compare, declarations_of
+
+    minions = [str(one), str(other)]
+    for minion in minions:
+        if minion not in ctx.expected([minion], "list"):
+            raise UsageError(f"minion: {minion!r} has no accepted key")
+    fun, arg = ("state.show_low_sls", [mods]) if mods else ("state.show_lowstate", [])
+    kwarg = {"saltenv": saltenv} if saltenv else None
+    answers = ctx.local.cmd(minions, fun, arg, tgt_type="list", kwarg=kwarg, timeout=timeout)
+    sides = [declarations_of(_read_low(minion, answers, fun)) for minion in minions]
+    return compare(*sides).as_answer(*sides)
+
+
+def _read_low(minion: str, answers: Mapping[str, Any], fun: str) -> list[Chunk]:
+    """The chunks of a minion's answer.
+
+    Raises:
+        FunctionError: it has not answered, or with what does not compile.
+    """
+    from saltlite.highstate.chunk import Chunk
+
+    if minion not in answers:
+        raise FunctionError(f"{minion} did not return; is it up? (salt-run manage.status)")
+    answer = answers[minion]
+    if isinstance(answer, list) and all(_is_low(each) for each in answer):
+        return [Chunk.from_low(each) for each in answer]
+    lines = answer if isinstance(answer, list) else [answer]
+    raise FunctionError("\n".join([f"{minion}: {fun} failed:", *(f"  {line}" for line in lines)]))
+
+
+def _is_low(value: object) -> bool:
+    needed = ("state", "fun", "name", "__id__")
+    return isinstance(value, Mapping) and all(key in value for key in needed)
 
 
 def pause(

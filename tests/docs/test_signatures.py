@@ -24,7 +24,7 @@ KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS, WHEELS
 
 OUR_OWN = {
     "modules": {
-        *("saltutil.received", "state.check", "state.graph", "state.verify"),
+        *("saltutil.received", "state.check", "state.diff", "state.graph", "state.verify"),
         *("saltutil.sync_tops", "saltutil.sync_wrapper"),
         *("network.ip_neighs", "network.ip_neighs6", "network.ipneighs", "network.ipneighs6"),
         # of other package managers than that of the machine where Salt's were recorded
@@ -33,7 +33,14 @@ OUR_OWN = {
         *("pkg.list_locks", "pkg.list_patches", "pkg.verify", "pkg.which"),
     },
     "states": {"file.mod_watch"},
-    "runners": {"jobs.changes", "jobs.why", "manage.overview", "cache.contains", "cache.updated"},
+    "runners": {
+        "state.diff",
+        "jobs.changes",
+        "jobs.why",
+        "manage.overview",
+        "cache.contains",
+        "cache.updated",
+    },
     "wheel": {"key.glob_match", "key.key_str"},
 }
 """Functions that Salt does not have, or not there."""

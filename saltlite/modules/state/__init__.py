@@ -38,7 +38,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "show_top",
         "sls_exists",
     ),
-    "checking": ("check", "graph", "verify"),
+    "checking": ("check", "diff", "graph", "verify"),
     "control": (
         "clear_cache",
         "disable",

@@ -61,7 +61,7 @@ def check(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, A
 def graph(ctx: MinionContext, mods: object = None, format: str = "mermaid", **kwargs: Any) -> Any:
     """The states and their requisites as a graph, in the order in which they would run.
 
-    ``format`` is ``mermaid``, ``dot``, or ``svg`` where Graphviz is.
+    ``format`` is ``mermaid``, ``dot``, ``json``, or ``svg`` where Graphviz is.
 
     CLI Example:
 
@@ -80,6 +80,44 @@ def graph(ctx: MinionContext, mods: object = None, format: str = "mermaid", **kw
     return show(
         ctx, wishes, make, lambda found: draw(ctx.host, order(found.low, found.names), format)
     )
+
+
+def diff(
+    ctx: MinionContext, old: object, new: object, mods: object = None, **kwargs: Any
+) -> dict[str, Any] | list[str]:
+    """How what this minion would get of two environments differs; nothing is run.
+
+    Branches of a gitfs remote are environments. Without ``mods`` it is what the top file of each
+    environment has for this minion. ``added``, ``removed`` and ``changed`` have states by tag,
+    ``moved`` those whose place among the others is another one. A list is that of the mistakes for
+    which one of the two does not compile; the exit code then is 1.
+
+    CLI Example:
+
+        salt 'web1' state.diff base dev
+        salt 'web1' state.diff base dev mods=nginx --out=json
+    """
+    from saltlite.highstate.chunk import Chunk
+    from saltlite.highstate.differing import compare, declarations_of
+
+    names = [str(name) for name in (old, new)]
+    there = [str(name) for name in ctx.functions.call("cp.envs")]
+    for name in names:
+        # Else one that is misspelt would look like one in which everything is missing.
+        if name not in there:
+            raise UsageError(f"environment: {name!r} is none of {', '.join(sorted(there))}")
+    sides = []
+    for name in names:
+        wishes = Wishes.of(ctx, {**kwargs, "saltenv": name})
+
+        def make(own: MinionContext, wishes: Wishes = wishes) -> Compiled:
+            return of_sls(own, mods, wishes) if mods else of_top(own, wishes)
+
+        found = show(ctx, wishes, make, lambda found: found.low)
+        if not all(isinstance(chunk, Chunk) for chunk in found):
+            return [f"{name}: {error}" for error in found]
+        sides.append(declarations_of(found))
+    return compare(*sides).as_answer(*sides)
 
 
 def verify(ctx: MinionContext, mods: object = None, **kwargs: Any) -> dict[str, Any]:

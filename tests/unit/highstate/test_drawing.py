@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -87,3 +88,26 @@ def test_without_graphviz_there_is_a_sentence(
 def test_an_unknown_format_is_named(tree: Tree) -> None:
     with pytest.raises(UsageError, match="'png' is none of mermaid, dot, svg"):
         graph(tree, "png")
+
+
+def test_json(tree: Tree) -> None:
+    found = json.loads(graph(tree, "json"))
+    assert set(found) == {"nodes", "edges"}
+    assert found["nodes"][1] == {
+        "tag": "test_|-nginx_|-nginx_|-nop",
+        "id": "nginx",
+        "name": "nginx",
+        "state": "test",
+        "fun": "nop",
+        "sls": "web",
+        "saltenv": "base",
+        "problem": None,
+    }
+    assert [node["id"] for node in found["nodes"]][1:] == ["nginx", "reload", "last"]
+    assert found["nodes"][3]["problem"].startswith("The following requisites were not found")
+    names = {node["tag"]: node["id"] for node in found["nodes"]}
+    assert [(names[one["from"]], one["requisite"], names[one["to"]]) for one in found["edges"]] == [
+        ('a "quoted" <name>', "require", "nginx"),
+        ("nginx", "onchanges", "reload"),
+        ("reload", "prereq", "last"),
+    ]

@@ -9,7 +9,7 @@ import pytest
 from orchestra import JID, orchestra
 
 from saltlite.client.runner import RunnerClient
-from saltlite.errors import UsageError
+from saltlite.errors import FunctionError, UsageError
 from saltlite.loader.master_functions import resolve
 from saltlite.loader.registry import argspec
 from saltlite.runners import state
@@ -195,3 +195,50 @@ def test_the_arguments_are_salts(
     ctx, _, _ = orchestra(tmp_path)
     found = argspec(resolve(f"state.{name}", ctx).call)
     assert (found["args"], found["defaults"]) == (args, defaults)
+
+
+LOW = {"state": "test", "fun": "nop", "__sls__": "a", "__env__": "base", "order": 10000}
+
+
+def low_of(**arguments: Any) -> dict[str, Any]:
+    return {**LOW, "__id__": "a", "name": "a", **arguments}
+
+
+def test_two_minions_are_compared(tmp_path: Path) -> None:
+    ctx, minions, _bus = orchestra(tmp_path)
+    asked: list[Any] = []
+
+    def cmd(tgt: Any, fun: str, arg: Any = (), **kwargs: Any) -> dict[str, Any]:
+        asked.append((tgt, fun, arg, kwargs))
+        return {"m1": [low_of(x=1)], "m2": [low_of(x=2, order=10003)]}
+
+    minions.cmd = cmd  # type: ignore[attr-defined]
+    found = state.diff(ctx, "m1", "m2")
+    assert found["changed"] == {"test_|-a_|-a_|-nop": {"x": {"old": 1, "new": 2}}}
+    assert not (found["added"] or found["removed"] or found["moved"])
+    state.diff(ctx, "m1", "m2", mods="web", saltenv="dev", timeout=3)
+    how = {"tgt_type": "list", "timeout": 3, "kwarg": {"saltenv": "dev"}}
+    assert asked[1] == (["m1", "m2"], "state.show_low_sls", ["web"], how)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"m1": []}, "m2 did not return"),
+        ({"m1": [], "m2": ["No Top file"]}, "m2: state.show_lowstate failed:\n  No Top file"),
+        ({"m1": [], "m2": "no such function"}, "  no such function"),
+        ({"m1": [], "m2": [{"state": "test"}]}, "m2: state.show_lowstate failed"),
+    ],
+)
+def test_minions_without_low_data(tmp_path: Path, answers: Any, said: str) -> None:
+    ctx, minions, _bus = orchestra(tmp_path)
+    minions.cmd = lambda *_args, **_kwargs: answers  # type: ignore[attr-defined]
+    with pytest.raises(FunctionError) as caught:
+        state.diff(ctx, "m1", "m2")
+    assert said in str(caught.value)
+
+
+def test_a_minion_that_is_not_known(tmp_path: Path) -> None:
+    ctx, _minions, _bus = orchestra(tmp_path)
+    with pytest.raises(UsageError, match="'web9' has no accepted key"):
+        state.diff(ctx, "m1", "web9")
