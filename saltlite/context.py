@@ -8,7 +8,7 @@ client and the command line hand in what fulfils them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.plain import Plain, PlainMap
@@ -17,6 +17,7 @@ from saltlite.errors import FunctionUnavailable
 from saltlite.host import Host
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import TypeVar
 
     from saltlite.config.minion import MinionConfig
@@ -69,6 +70,14 @@ class MasterLink(Protocol):
 
     def request(self, load: PlainMap) -> Plain:
         """One encrypted request (``cmd`` and fields) and its reply; raises RequestTimeout."""
+
+
+@runtime_checkable
+class TwoWays(Protocol):
+    """A way to the master that can open another beside it, so that two requests are under way."""
+
+    def beside(self) -> AbstractContextManager[MasterLink]:
+        """The other way, for one thread; as the first one it may raise any SaltliteError."""
 
 
 class JobTable(Protocol):

@@ -12,7 +12,7 @@ import hmac
 import os
 from typing import Final
 
-from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
@@ -24,6 +24,9 @@ HMAC_KEY_BYTES: Final = 32
 _BLOCK = 16
 _MAC = 32
 _SHORTEST = _BLOCK + _BLOCK + _MAC
+
+_LARGE_BYTES: Final = 64 * 1024
+"""From here on each copy costs fresh pages of memory: more than the cipher itself at 1 MiB."""
 
 
 def new_key_string() -> str:
@@ -59,6 +62,8 @@ class Crypticle:
         iv = os.urandom(_BLOCK) if iv is None else iv
         pad = _BLOCK - len(plain) % _BLOCK
         encryptor = Cipher(self._aes, CBC(iv)).encryptor()
+        if len(plain) >= _LARGE_BYTES:
+            return self._encrypt_in_place(encryptor, iv, plain, pad)
         body = iv + encryptor.update(plain + bytes((pad,)) * pad)
         return body + hmac.digest(self._hmac_key, body, "sha256")
 
@@ -70,19 +75,38 @@ class Crypticle:
         Raises:
             CryptoError: made with another key, changed, or not such a message at all.
         """
-        body, mac = message[:-_MAC], message[-_MAC:]
+        body, mac = memoryview(message)[:-_MAC], message[-_MAC:]
         expected = hmac.digest(self._hmac_key, body, "sha256")
         if not hmac.compare_digest(mac, expected):
             raise CryptoError("message does not authenticate")
         if len(message) < _SHORTEST or len(body) % _BLOCK:
             raise CryptoError("message has no whole blocks")
-        decryptor = Cipher(self._aes, CBC(body[:_BLOCK])).decryptor()
-        return _without_padding(decryptor.update(body[_BLOCK:]))
+        decryptor = Cipher(self._aes, CBC(bytes(body[:_BLOCK]))).decryptor()
+        if len(body) < _LARGE_BYTES:
+            return _without_padding(memoryview(decryptor.update(body[_BLOCK:])))
+        padded = bytearray(len(body) - 1)  # update_into asks for a block less a byte too much
+        size = decryptor.update_into(body[_BLOCK:], padded)
+        return _without_padding(memoryview(padded)[:size])
+
+    def _encrypt_in_place(
+        self, encryptor: CipherContext, iv: bytes, plain: bytes, pad: int
+    ) -> bytes:
+        """As :meth:`encrypt`, written into one buffer from the start."""
+        whole = len(plain) - len(plain) % _BLOCK
+        end = _BLOCK + whole
+        message = bytearray(end + 2 * _BLOCK - 1 + _MAC)
+        message[:_BLOCK] = iv
+        with memoryview(message) as view:
+            encryptor.update_into(memoryview(plain)[:whole], view[_BLOCK:])
+            view[end : end + _BLOCK] = encryptor.update(plain[whole:] + bytes((pad,)) * pad)
+            body = view[: end + _BLOCK]
+            view[end + _BLOCK : end + _BLOCK + _MAC] = hmac.digest(self._hmac_key, body, "sha256")
+            return bytes(view[: end + _BLOCK + _MAC])
 
 
-def _without_padding(padded: bytes) -> bytes:
+def _without_padding(padded: memoryview) -> bytes:
     """Strip PKCS#7 padding, checked in full: Salt looks at the last byte only."""
     pad = padded[-1]
-    if not 1 <= pad <= _BLOCK or padded[-pad:] != padded[-1:] * pad:
+    if not 1 <= pad <= _BLOCK or padded[-pad:] != bytes((pad,)) * pad:
         raise CryptoError("message has no proper padding")
-    return padded[:-pad]
+    return bytes(padded[:-pad])

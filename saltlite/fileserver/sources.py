@@ -5,16 +5,18 @@ Used by :mod:`saltlite.fileserver.client` only, which knows addresses, copies an
 
 from __future__ import annotations
 
+import contextlib
 import zlib
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite.context import MasterLink, TwoWays
 from saltlite.errors import WireError
 from saltlite.fileserver import bundle as bundles
 from saltlite.fileserver.bundle import Arrived
 
 if TYPE_CHECKING:
-    from saltlite.context import MasterLink
     from saltlite.fileserver.server import FileServer
 
 PIECE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -133,30 +135,21 @@ class MasterSource:
     def pieces(self, path: str, saltenv: str, size: int, gzip: int | None) -> Iterator[bytes]:
         """The content of a file, piece by piece; ``size`` saves the last, empty one.
 
-        While the caller works on a piece, a thread asks for the next one: nobody else may ask the
-        master then. It has ended when the last piece is out, or the iterator is closed.
+        While the caller works on a piece, threads ask for the next ones: nobody else may ask the
+        master then. They have ended when the last piece is out, or the iterator is closed.
         """
         load: dict[str, Any] = {"cmd": "_serve_file", "path": path, "saltenv": saltenv}
         if gzip:
             load["gzip"] = gzip
-        piece = self._ask_piece(load, 0) if size > 0 else b""
-        begin = len(piece)
-        if not piece or begin >= size:  # most files are small, and need no thread
+        piece = _ask_piece(self._master, load, 0) if size > 0 else b""
+        if not piece or len(piece) >= size:  # most files are small, and need no thread
             yield from (piece,) if piece else ()
             return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            while piece and begin < size:
-                coming = pool.submit(self._ask_piece, load, begin)
-                yield piece
-                piece = coming.result()
-                begin += len(piece)
-            if piece:
-                yield piece
-
-    def _ask_piece(self, load: Mapping[str, Any], begin: int) -> bytes:
-        return _read_piece(self._master.request({**load, "loc": begin}))
+        with contextlib.ExitStack() as until_the_end:
+            ways = [self._master]
+            if isinstance(self._master, TwoWays):
+                ways.append(until_the_end.enter_context(self._master.beside()))
+            yield from _ask_ahead(ways, load, piece, size)
 
     def bundle(
         self, paths: Sequence[str], saltenv: str, hashes: Sequence[str]
@@ -179,6 +172,41 @@ class MasterSource:
             "hashes": list(hashes[:most]),
         }
         return bundles.unpack(self._master.request(load), len(load["paths"]))
+
+
+def _ask_ahead(
+    ways: Sequence[MasterLink], load: Mapping[str, Any], first: bytes, size: int
+) -> Iterator[bytes]:
+    """``first`` and all pieces after it, one of them asked for on each way to the master.
+
+    Pieces are as long as the first one. Where one is not, the file or the master's options have
+    changed, and what was asked for beyond it is asked for anew.
+    """
+    from concurrent import futures
+
+    step = begin = asked = len(first)
+    coming: deque[tuple[MasterLink, futures.Future[bytes]]] = deque()
+    with futures.ThreadPoolExecutor(max_workers=len(ways)) as pool:
+        free, piece = list(ways), first
+        while piece:
+            for way in free:
+                if asked < size:
+                    coming.append((way, pool.submit(_ask_piece, way, load, asked)))
+                    asked += step
+            yield piece
+            if not coming:
+                return
+            way, answer = coming.popleft()
+            piece, free = answer.result(), [way]
+            begin += len(piece)
+            if len(piece) != step:
+                futures.wait([useless for _way, useless in coming])
+                coming.clear()
+                free, asked = list(ways), begin
+
+
+def _ask_piece(master: MasterLink, load: Mapping[str, Any], begin: int) -> bytes:
+    return _read_piece(master.request({**load, "loc": begin}))
 
 
 def _read_texts(reply: object) -> list[str]:

@@ -136,6 +136,7 @@ class Supervisor:
         self._child_end_fd, self._parent_end_fd = os.pipe2(os.O_CLOEXEC)
         self._take_signals()
         process.prepare_to_die_with_parent()
+        process.keep_large_buffers()
         process.prepare_many_forks()
         try:
             while not self._terms and not self._failed:

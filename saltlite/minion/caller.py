@@ -6,13 +6,15 @@ or a silent master is the caller's to report. Nothing here is used by the minion
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from saltlite import process
 from saltlite.channel.handshake import MinionHandshake
 from saltlite.channel.minion import MinionChannel
 from saltlite.config.minion import MinionConfig
@@ -40,6 +42,7 @@ class MasterCaller:
     def __init__(self, config: MinionConfig, key: PrivateKey, master: MasterAddress) -> None:
         self._config = config
         self._key = key
+        self._master = master
         self._keys = MinionKeys(Path(config.paths.pki_dir))
         self._requester = Requester(
             tcp(_resolve_master(master), master.port), tcp=tcp_options(config.network)
@@ -58,7 +61,21 @@ class MasterCaller:
             return self._ask_master(
                 load, lambda channel, reply, nonce: channel.open_pillar(reply, nonce)
             )
-        return self._ask_master(load, lambda channel, reply, nonce: channel.open(reply, nonce))
+        text = load.get("cmd") != "_serve_file"
+        return self._ask_master(
+            load, lambda channel, reply, nonce: channel.open(reply, nonce, text=text)
+        )
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[MasterCaller]:
+        """A second connection under the same keys, for another thread. Fulfils ``TwoWays``."""
+        process.keep_large_buffers()
+        other = MasterCaller(self._config, self._key, self._master)
+        other._channel, other._offers = self._channel, self._offers
+        try:
+            yield other
+        finally:
+            other.close()
 
     def pillar(self, grains: PlainMap) -> dict[str, Any]:
         """The pillar as the master compiles it now. Raises as :meth:`request`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,3 +55,15 @@ def test_names_in_a_list_come_in_bundles(cluster: Cluster) -> None:
     ).json["m1"]
     assert places[-1] is False
     assert all(Path(place).stat().st_size == SIZE_BYTES for place in places[:-1])
+
+
+def test_salt_call_has_a_large_file_on_two_connections(tmp_path: Path) -> None:
+    content = os.urandom(10 * 64 * 1024 + 17)
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv" / "large").write_bytes(content)
+    options = {"file_roots": {"base": [f"{tmp_path}/srv"]}, "file_buffer_size": 64 * 1024}
+    with running(minions=1, master_options=options) as up:
+        place = tmp_path / "got"
+        done = up.salt_call("m1", "cp.get_file", "salt://large", str(place), "--out=json")
+        assert done.json == {"local": str(place)}
+        assert place.read_bytes() == content

@@ -68,6 +68,39 @@ def test_what_a_start_has_touched_of_libraries_is_let_go_and_comes_back() -> Non
     assert after_kib < before_kib / 2
 
 
+REUSED = """
+import resource
+from saltlite import process
+
+def count_faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        pieces = [bytes(bytearray(1024 * 1024)) for _ in range(4)]
+        del pieces
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+def resident_kib():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4
+
+fresh = count_faults()
+process.keep_large_buffers()
+count_faults()
+reused, kept = count_faults(), resident_kib()
+process.release_memory()
+print(fresh, reused, kept, resident_kib())
+"""
+
+
+def test_large_buffers_are_used_again_until_memory_is_given_back() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", REUSED], capture_output=True, text=True, check=True, timeout=60
+    )
+    fresh, reused, kept_kib, released_kib = map(int, done.stdout.split())
+    assert reused < fresh / 10
+    assert released_kib < kept_kib - 2048
+
+
 WRITTEN_TO = """
 import ctypes, mmap, os, sys
 from saltlite import process

@@ -36,6 +36,30 @@ def test_round_trip(size):
     assert crypticle.decrypt(crypticle.encrypt(b"a" * size)) == b"a" * size
 
 
+LARGE = 64 * 1024
+"""From here on a message is written in place."""
+
+
+@pytest.mark.parametrize("size", [LARGE + more for more in (-33, -32, -17, -16, -1, 0, 1, 15, 16)])
+def test_large_messages_are_made_as_small_ones_are(size):
+    plain, iv = bytes(range(256)) * (size // 256 + 1), bytes(range(16))
+    plain = plain[:size]
+    pad = 16 - size % 16
+    encryptor = Cipher(AES(RAW[:24]), CBC(iv)).encryptor()
+    body = iv + encryptor.update(plain + bytes((pad,)) * pad)
+    message = body + hmac.digest(RAW[24:], body, "sha256")
+    assert Crypticle(KEY).encrypt(plain, iv=iv) == message
+    assert Crypticle(KEY).decrypt(message) == plain
+
+
+@pytest.mark.parametrize("place", [0, 16, LARGE, -48, -33, -32, -1])
+def test_a_changed_bit_of_a_large_message_is_noticed(place):
+    changed = bytearray(Crypticle(KEY).encrypt(bytes(LARGE)))
+    changed[place] ^= 1
+    with pytest.raises(CryptoError):
+        Crypticle(KEY).decrypt(bytes(changed))
+
+
 def test_every_message_has_an_iv_of_its_own():
     assert Crypticle(KEY).encrypt(b"x") != Crypticle(KEY).encrypt(b"x")
 
@@ -74,6 +98,8 @@ def test_what_is_no_message_is_refused(message):
         b"x" * 15 + b"\xff",
         b"x" * 14 + b"\x01\x02",
         b"x" * 13 + b"\x03\x02\x03",
+        b"x" * (LARGE + 15) + b"\x00",
+        b"x" * (LARGE + 13) + b"\x03\x02\x03",
     ],
 )
 def test_padding_is_checked_in_full_although_the_mac_holds(padded):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.server
 import os
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
-from saltlite.errors import FunctionError, SaltliteError, WireError
+from saltlite.errors import FunctionError, RequestTimeout, SaltliteError, WireError
 from saltlite.fileserver.client import FileClient, TransferError, file_client
 from saltlite.fileserver.server import FileServer
 from saltlite.fileserver.sources import LocalSource, MasterSource
@@ -229,6 +230,77 @@ def test_a_file_of_one_piece_needs_no_thread(root: Path, master: Master) -> None
     assert threading.active_count() == threads
     assert list(pieces) == []
     assert len(master.asked) == 1
+
+
+class TwoWayMaster(Master):
+    """Has a second way; both wait for each other, so that neither can be asked alone."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.together = threading.Barrier(2)
+        self.is_open = False
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[Master]:
+        self.is_open = True
+        try:
+            yield self
+        finally:
+            self.is_open = False
+
+    def _serve_file(self, load: dict[str, Any]) -> Any:
+        # The first piece comes alone, and so does the last one of an even number.
+        if 0 < load["loc"] < len(BIG) - 1000:
+            self.together.wait(10)
+        return super()._serve_file(load)
+
+
+def test_two_pieces_are_asked_for_at_once(root: Path) -> None:
+    master = TwoWayMaster(root)
+    size = len(BIG) - 1000 if len(BIG) // 1000 % 2 else len(BIG)
+    pieces = MasterSource(master).pieces("big", "base", size, None)
+    assert b"".join(pieces) == BIG[:size]
+    assert sorted(load["loc"] for load in master.asked) == list(range(0, size, 1000))
+    assert not master.is_open
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 40), st.lists(st.integers(1, 9), min_size=1, max_size=8))
+def test_pieces_of_any_lengths_make_the_file(size: int, lengths: list[int]) -> None:
+    content = bytes(range(size))
+
+    class Fickle:
+        """A master whose pieces are of another length each time."""
+
+        def __init__(self) -> None:
+            self.turn = 0
+            self.lock = threading.Lock()
+
+        def request(self, load: Any) -> Any:
+            with self.lock:
+                self.turn += 1
+                length = lengths[self.turn % len(lengths)]
+            return {"data": content[load["loc"] : load["loc"] + length], "dest": "x"}
+
+        @contextlib.contextmanager
+        def beside(self) -> Iterator[Any]:
+            yield self
+
+    assert b"".join(MasterSource(Fickle()).pieces("x", "base", size, None)) == content
+
+
+def test_a_way_that_fails_ends_the_file_and_both_threads(root: Path) -> None:
+    class Failing(TwoWayMaster):
+        def _serve_file(self, load: dict[str, Any]) -> Any:
+            if load["loc"] >= 3000:
+                raise RequestTimeout("tcp://192.0.2.1:4506", 1.0)
+            return super()._serve_file(load)
+
+    master, threads = Failing(root), threading.active_count()
+    with pytest.raises(RequestTimeout):
+        list(MasterSource(master).pieces("big", "base", len(BIG), None))
+    assert threading.active_count() == threads
+    assert not master.is_open
 
 
 @pytest.mark.parametrize("reply", [{"data": b"junk", "gzip": 5}, [], "x", None])
