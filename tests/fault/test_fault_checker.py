@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster_script import NODES, ROWS, draw_cluster_script
 from fault_checker import SAME_LINES, find_breaches
 from fault_history import History, HistoryFile, digest_of
 from fault_script import KINDS, SLOW_KINDS, draw_script
@@ -162,6 +163,86 @@ def test_a_planted_breach_is_seen(promise: str, number: int) -> None:
     lines = good_run()
     BREACHES[promise][number](lines)
     assert promise in broken_by(lines)
+
+
+def good_run_of_a_cluster() -> Lines:
+    """The same at three nodes, each asked in turn; one is cut off from the engine for a while."""
+    lines = good_run()
+    lines.insert(0, line("script", 0.0, masters=list(NODES), connections=100))
+    for one in lines:
+        if "number" in one:
+            one["node"] = one["origin"] = NODES[one["number"] % 3]
+    # Those of other nodes are heard too, and each node has an order of its own.
+    for number in (4, 5, 6):
+        lines += [
+            line("fired", 40.0 + number, number=number, origin="n1"),
+            line("event", 40.1 + number, subscriber="all@n2", number=number, origin="n1"),
+            line("asked", 70.0 + number, number=10 + number, what="ping", node="n1"),
+            line("published", 70.0 + number, number=10 + number, jid=f"jid{10 + number}",
+                 asked_s=70.0 + number, answered_s=70.1 + number, node="n1"),
+            line("job", 99.0, jid=f"jid{10 + number}", number=0, fun="test.ping"),
+        ]  # fmt: skip
+    lines += [
+        line("event", 50.0, subscriber="all@n2", number=1, origin="n2"),
+        line("fault", 80.0, name="cut-engine n2", begun_s=70.0, ended_s=80.0, back_within_s=30.0,
+             minions=["m1"], pids=[], is_disk_lost=False, nodes=["n2"]),
+    ]  # fmt: skip
+    return lines
+
+
+def refuse_at_others(lines: Lines) -> None:
+    for number in (14, 15):
+        drop(lines, "published", number=number)
+
+
+def grow_publisher(by: int) -> Callable[[Lines], None]:
+    def change(lines: Lines) -> None:
+        for when, descriptors in (("before", 20), ("after", 20 + by)):
+            processes = first(lines, "usage", when=when)["processes"]
+            processes["n1: salt-master Publisher"] = {**PROCESS, "descriptors": descriptors}
+
+    return change
+
+
+BREACHES_OF_A_CLUSTER: dict[str, list[Callable[[Lines], None]]] = {
+    "P-once": [add("seen", 60.0, minion="sim1", jid="jid1")],
+    "P-event": [
+        lose("event", number=5),
+        add("event", 60.0, subscriber="all@n2", number=5, origin="n1"),
+    ],
+    "P-rest": [refuse_at_others],
+    "P-flat": [grow_publisher(200)],
+}
+
+
+def test_a_good_run_of_a_cluster_breaks_nothing() -> None:
+    lines = good_run_of_a_cluster()
+    grow_publisher(90)(lines)  # a node has died, and its minions came here
+    assert find_breaches(History(lines)) == []
+
+
+@pytest.mark.parametrize(
+    ("promise", "number"),
+    [(name, n) for name, ways in BREACHES_OF_A_CLUSTER.items() for n in range(len(ways))],
+)
+def test_a_planted_breach_of_a_cluster_is_seen(promise: str, number: int) -> None:
+    lines = good_run_of_a_cluster()
+    BREACHES_OF_A_CLUSTER[promise][number](lines)
+    assert promise in broken_by(lines)
+
+
+def test_rows_of_a_cluster_are_scripts() -> None:
+    for name, row in ROWS.items():
+        drawn = [draw_cluster_script(name, seed, 1000) for seed in range(12)]
+        assert drawn[0] == draw_cluster_script(name, 0, 1000)
+        kinds = {fault.kind for one in drawn for fault in one.faults}
+        assert kinds == set(row.kinds), name
+        # One after the other, so that each is seen alone.
+        for one in drawn:
+            for first, second in zip(one.faults, one.faults[1:], strict=False):
+                assert first.at_job + first.for_jobs < second.at_job
+    with pytest.raises(ValueError, match="no such row: fire"):
+        draw_cluster_script("fire", 1, 100)
 
 
 def test_what_is_allowed_is_no_breach() -> None:

@@ -1,7 +1,7 @@
-"""Two short runs of the fault lab, and what it breaks things with.
+"""Two short runs of the fault lab, one of a cluster's, and what it breaks things with.
 
-``SALTLITE_FAULT_SEEDS=7,8`` and ``SALTLITE_FAULT_S=60`` run others, for longer. Source:
-docs/reliability.md#the-fault-lab.
+``SALTLITE_FAULT_SEEDS=7,8``, ``SALTLITE_FAULT_S=60`` and ``SALTLITE_FAULT_ROWS=promote,key`` run
+others, for longer. Source: docs/reliability.md#the-fault-lab.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from repository import ROOT
 
 SEEDS = [int(one) for one in os.environ.get("SALTLITE_FAULT_SEEDS", "1,2").split(",")]
 LASTS_S = float(os.environ.get("SALTLITE_FAULT_S", "4"))
+ROWS = os.environ.get("SALTLITE_FAULT_ROWS", "kill-node").split(",")
+CLUSTER_S = 8.0
 NO_NAMESPACES = 77
 
 
@@ -36,6 +38,23 @@ def test_the_promises_hold_whatever_breaks(seed: int) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "fault_lab"), f"--first-seed={seed}",
          f"--seconds={LASTS_S}", "--simulated=20", "--without-real"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode == NO_NAMESPACES:
+        pytest.skip(done.stderr.strip())
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.timeout(400 + 6 * LASTS_S)
+@pytest.mark.parametrize("row", ROWS)
+def test_a_cluster_keeps_them_too(row: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "fault_lab"), "--cluster", f"--rows={row}",
+         f"--first-seed={SEEDS[0]}", f"--seconds={max(LASTS_S, CLUSTER_S)}", "--minions=30",
+         "--without-real"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode == NO_NAMESPACES:

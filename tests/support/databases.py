@@ -44,6 +44,11 @@ class Postgres:
         """``immediate`` is what a crash does."""
         _run([*self.control, "-m", mode, "stop"])
 
+    def runs(self) -> bool:
+        """Whether its first process is there."""
+        argv = [*_as_account(), *self.control, "status"]
+        return subprocess.run(argv, cwd="/", capture_output=True, check=False).returncode == 0
+
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
@@ -58,14 +63,8 @@ def postgres_server(*, fsync: bool = False) -> Iterator[Postgres]:
 
     With ``fsync`` it waits for the disk, as servers do.
     """
-    programs = postgres_programs()
-    assert programs is not None
-    with _directory() as place:
-        data = f"{place}/data"
-        _run([f"{programs}/initdb", "-D", data, *["-U", "postgres", "-A", "trust", "--no-sync"],
-              *["-E", "UTF8", "--locale", "C.UTF-8"]])  # fmt: skip
-        options = f"-k {place} -c listen_addresses= -c fsync={'on' if fsync else 'off'}"
-        server = Postgres(place, [f"{programs}/pg_ctl", "-w", "-D", data], options)
+    with directory() as place:
+        server = make_postgres(place, f"-c fsync={'on' if fsync else 'off'}")
         server.start()
         try:
             yield server
@@ -73,27 +72,51 @@ def postgres_server(*, fsync: bool = False) -> Iterator[Postgres]:
             server.stop()
 
 
+def make_postgres(place: str, options: str, *, listen: str = "", segment_mib: int = 16) -> Postgres:
+    """A server in an empty directory of its own, not started yet; ``listen`` are addresses."""
+    programs = postgres_programs()
+    assert programs is not None
+    data = f"{place}/data"
+    _run([f"{programs}/initdb", "-D", data, *["-U", "postgres", "-A", "trust", "--no-sync"],
+          *["-E", "UTF8", "--locale", "C.UTF-8", f"--wal-segsize={segment_mib}"]])  # fmt: skip
+    return _describe(programs, place, options, listen)
+
+
+def copy_postgres(primary: Postgres, place: str, options: str, *, listen: str = "") -> Postgres:
+    """A standby in an empty directory of its own, not started yet."""
+    programs = postgres_programs()
+    assert programs is not None
+    _run([f"{programs}/pg_basebackup", "-h", primary.place, "-U", "postgres", "-D",
+          f"{place}/data", "-R", "-X", "stream", "--checkpoint=fast"])  # fmt: skip
+    return _describe(programs, place, options, listen)
+
+
+def _describe(programs: Path, place: str, options: str, listen: str) -> Postgres:
+    control = [f"{programs}/pg_ctl", "-w", "-D", f"{place}/data"]
+    return Postgres(place, control, f"-k {place} -c listen_addresses={listen} {options}")
+
+
 @contextlib.contextmanager
 def standby_of(primary: Postgres) -> Iterator[Postgres]:
     """A copy of a server without which that one commits nothing, until it is promoted."""
-    programs = postgres_programs()
-    assert programs is not None
-    with _directory() as place:
-        data = f"{place}/data"
-        _run([f"{programs}/pg_basebackup", "-h", primary.place, "-U", "postgres", "-D", data,
-              "-R", "-X", "stream", "--checkpoint=fast"])  # fmt: skip
-        options = f"-k {place} -c listen_addresses= -c synchronous_standby_names="
-        standby = Postgres(place, [f"{programs}/pg_ctl", "-w", "-D", data], options)
+    with directory() as place:
+        standby = copy_postgres(primary, place, "-c synchronous_standby_names=")
         standby.start()
-        _ask(primary.place, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        _ask(primary.place, "SELECT pg_reload_conf()")
+        wait_for_standby(primary)
         try:
             yield standby
         finally:
             standby.stop()
 
 
-def _ask(place: str, statement: str) -> None:
+def wait_for_standby(primary: Postgres) -> None:
+    """Have a server commit nothing any more that its standby does not have."""
+    ask_postgres(primary.place, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+    ask_postgres(primary.place, "SELECT pg_reload_conf()")
+
+
+def ask_postgres(place: str, statement: str) -> None:
+    """Run one statement as the server's administrator."""
     import psycopg
 
     with psycopg.connect(f"host={place} user=postgres dbname=postgres", autocommit=True) as admin:
@@ -132,7 +155,7 @@ class MariaDB:
 @contextlib.contextmanager
 def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
     """The same, to be killed and started; ``listens`` on a port of 127.0.0.1 as well."""
-    with _directory() as place:
+    with directory() as place:
         data, socket = f"{place}/data", f"{place}/s"
         _run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
               "--auth-root-authentication-method=normal"])  # fmt: skip
@@ -151,7 +174,7 @@ def mariadb_server(*, listens: bool = False) -> Iterator[MariaDB]:
 @contextlib.contextmanager
 def redis(*, place: str | None = None) -> Iterator[str]:
     """The socket of a server that keeps nothing on disk."""
-    with _directory() as fresh:
+    with directory() as fresh:
         socket = f"{place or fresh}/s"
         argv = ["redis-server", "--port", "0", "--unixsocket", socket, "--unixsocketperm", "777"]
         server = subprocess.Popen(
@@ -187,7 +210,7 @@ def redis(*, place: str | None = None) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _directory() -> Iterator[str]:
+def directory() -> Iterator[str]:
     """A directory with a short name: a socket's path has at most 107 bytes."""
     place = tempfile.mkdtemp(prefix="db-", dir="/tmp")
     if os.geteuid() == 0:

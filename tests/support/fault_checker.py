@@ -19,6 +19,9 @@ CUT_SHORT = 254
 LATE_EVENT_S = 3.0
 """A subscriber learns so late that its link was down."""
 
+GAP_S = 10.0
+"""So long after a fault of a cluster events of other nodes may still be missing."""
+
 SAME_LINES = 15
 SAME_LINES_WITHIN_S = 15.0
 """So often may a daemon say the same in that time: not one line a second."""
@@ -31,6 +34,8 @@ TOGETHER_S = 2.0
 MORE_MIB = 64.0
 MORE_DESCRIPTORS = 12
 MORE_THREADS = 3
+CONNECTED = ("Publisher", "ReqServer")
+"""The processes of a master that hold connections of minions."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,9 @@ class Checked:
         self.jobs = {one["jid"]: one for one in history.of("job")}
         self.asked = {one["number"]: one for one in history.of("asked")}
         self.runs = history.of("run")
+        script = history.of("script")
+        self.masters: list[str] = script[0].get("masters", ["master"]) if script else ["master"]
+        self.connections = int(script[0].get("connections", 0)) if script else 0
 
     @cached_property
     def jid_of(self) -> dict[int, str]:
@@ -87,6 +95,7 @@ def find_breaches(history: History) -> list[Breach]:
         "P-event": _check_events,
         "P-cli": _check_commands,
         "P-up": _check_service,
+        "P-rest": _check_others,
         "P-flat": _check_usage,
         "P-say": _check_lines,
     }
@@ -113,6 +122,10 @@ def _check_once(run: Checked) -> Iterator[str]:
     for (minion, number), times in starts.items():
         if times > 1:
             yield f"{minion} started job {number} {times} times"
+    seen = Counter((one["minion"], one["jid"]) for one in run.history.of("seen"))
+    for (minion, jid), times in seen.items():
+        if times > 1:
+            yield f"{minion} took {jid} {times} times for a new job"
 
 
 def _check_returns(run: Checked) -> Iterator[str]:
@@ -156,21 +169,34 @@ def _check_events(run: Checked) -> Iterator[str]:
     links: defaultdict[str, list[float]] = defaultdict(list)
     for one in run.history.of("link"):
         links[one["subscriber"]].append(one["at"])
-    last: dict[str, Line] = {}
-    fired = sorted(one["number"] for one in run.history.of("fired"))
+    fired: defaultdict[str, list[int]] = defaultdict(list)
+    for one in run.history.of("fired"):
+        fired[one.get("origin", "")].append(one["number"])
+    last: dict[tuple[str, str], Line] = {}
     for one in run.history.of("event"):
-        before = last.get(one["subscriber"])
-        last[one["subscriber"]] = one
+        name, origin = one["subscriber"], one.get("origin", "")
+        before = last.get((name, origin))
+        last[name, origin] = one
         if before is None:
             continue
         if one["number"] <= before["number"]:
-            yield f"{one['subscriber']} got event {one['number']} after {before['number']}"
+            yield f"{name} got event {one['number']} after {before['number']}"
             continue
-        missed = [n for n in fired if before["number"] < n < one["number"]]
-        told = any(before["at"] - LATE_EVENT_S <= at <= one["at"] + LATE_EVENT_S
-                   for at in links[one["subscriber"]])  # fmt: skip
-        if missed and not told:
-            yield f"{one['subscriber']} missed {missed[:3]} and could not see it"
+        missed = [n for n in fired[origin] if before["number"] < n < one["number"]]
+        if missed and not _is_gap_told(run, links[name], before["at"], one["at"]):
+            yield f"{name} missed {missed[:3]} of {origin or 'its master'} and could not see it"
+
+
+def _is_gap_told(run: Checked, links: Iterable[float], from_s: float, until_s: float) -> bool:
+    """Whether the subscriber saw its link end, or something was done to a node meanwhile."""
+    from_s, until_s = from_s - LATE_EVENT_S, until_s + LATE_EVENT_S
+    if any(from_s <= at <= until_s for at in links):
+        return True
+    # Events of other nodes are heard as long as nothing breaks.
+    return any(
+        one.get("nodes") and one["begun_s"] <= until_s and one["ended_s"] >= from_s - GAP_S
+        for one in run.faults
+    )
 
 
 def _check_commands(run: Checked) -> Iterator[str]:
@@ -201,10 +227,32 @@ def _check_service(run: Checked) -> Iterator[str]:
         later = [one for one in run.faults if one is not fault and one["begun_s"] <= until_s]
         until_s = max([until_s, *(one["ended_s"] + one["back_within_s"] for one in later
                                   if one["ended_s"] > fault["ended_s"])])  # fmt: skip
-        if not any(fault["ended_s"] <= at <= until_s - 1 for at in asked):
-            continue  # nobody asked
+        half_s = (fault["ended_s"] + until_s) / 2
+        if not any(half_s <= at <= until_s for at in asked):
+            continue  # nobody asked, or the load was over first
         if not any(fault["ended_s"] <= at <= until_s for at in answered):
             yield f"no jid within {until_s - fault['ended_s']:.1f} s after: {fault['name']}"
+
+
+def _check_others(run: Checked) -> Iterator[str]:
+    """While something is done to one node, the others serve."""
+    published = {one["number"] for one in run.published}
+    for fault in run.faults:
+        nodes = fault.get("nodes", [])
+        others = set(run.masters) - set(nodes)
+        if not nodes or "engine" in nodes or not others:
+            continue
+        with_it = [
+            one
+            for one in run.faults
+            if one["begun_s"] <= fault["ended_s"] and one["ended_s"] >= fault["begun_s"]
+        ]
+        asked = [one for one in run.history.of("asked") if one.get("node") in others
+                 and one["what"] not in ("cli", "swarm")
+                 and fault["begun_s"] <= one["at"] <= fault["ended_s"] - 1]  # fmt: skip
+        refused = [one["number"] for one in asked if one["number"] not in published]
+        if len(with_it) == 1 and len(refused) * 2 > len(asked) > 2:
+            yield f"others refused {len(refused)} of {len(asked)} jobs during: {fault['name']}"
 
 
 def _check_usage(run: Checked) -> Iterator[str]:
@@ -216,18 +264,21 @@ def _check_usage(run: Checked) -> Iterator[str]:
     if after["zombies"]:
         yield f"zombies: {after['zombies']}"
     for title in sorted({*before["processes"], *after["processes"]}):
-        yield from _compare(title, before["processes"].get(title), after["processes"].get(title))
+        # Minions go to other nodes when theirs breaks, and stay there.
+        moved = run.connections if title.endswith(CONNECTED) and len(run.masters) > 1 else 0
+        old, new = before["processes"].get(title), after["processes"].get(title)
+        yield from _compare(title, old, new, moved)
     allowed = {DRAFTS: len(run.faults)}
     for place, count in after["files"].items():
         if count > allowed.get(place, 0) + before["files"].get(place, 0):
             yield f"{count} files in {place}, there were {before['files'].get(place, 0)}"
 
 
-def _compare(title: str, old: Line | None, new: Line | None) -> Iterator[str]:
+def _compare(title: str, old: Line | None, new: Line | None, moved: int) -> Iterator[str]:
     if old is None or new is None or old["count"] != new["count"]:
         yield f"processes {title}: {old and old['count']} before, {new and new['count']} after"
         return
-    for what, more in (("mib", MORE_MIB), ("descriptors", MORE_DESCRIPTORS),
+    for what, more in (("mib", MORE_MIB), ("descriptors", MORE_DESCRIPTORS + moved),
                        ("threads", MORE_THREADS)):  # fmt: skip
         if new[what] > old[what] + more:
             yield f"{title}: {what} {old[what]:g} before, {new[what]:g} after"
@@ -239,7 +290,7 @@ def _check_lines(run: Checked) -> Iterator[str]:
     if any("Traceback" in text for text in texts):
         yield "a traceback in a log"
     yield from _find_repeated(lines)
-    ends = [one for one in run.faults if one.get("ended_daemon") == "master"]
+    ends = [one for one in run.faults if one.get("ended_daemon") in run.masters]
     for fault in run.faults:
         if any(abs(one["begun_s"] - fault["begun_s"]) < TOGETHER_S for one in ends):
             continue  # who would have told of it was killed, too

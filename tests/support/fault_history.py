@@ -6,16 +6,16 @@ end with ``_s`` are moments of the same clock, or lengths of time. Who writes wh
 =========== ============================================================== =========================
 kind        fields                                                         by
 =========== ============================================================== =========================
-script      seed, jobs, faults                                             the lab, first of all
+script      seed, jobs, faults, masters, connections                       the lab, first of all
 fault       name, begun_s, ended_s, back_within_s, minions, pids,          the nemesis
-            is_disk_lost, ended_daemon
-asked       number, what, minions, digest                                  the load
-published   number, jid, asked_s, answered_s                               the load
-refused     number, said, asked_s, answered_s                              the load
+            is_disk_lost, ended_daemon, nodes
+asked       number, what, minions, digest, node                            the load
+published   number, jid, asked_s, answered_s, node                         the load
+refused     number, said, asked_s, answered_s, node                        the load
 cli         number, minions, begun_s, ended_s, limit_s, exit_code, said,   the load
-            was_killed
-fired       number                                                         the load
-event       subscriber, number                                             subscribers
+            was_killed, node
+fired       number, origin                                                 the load
+event       subscriber, number, origin                                     subscribers
 link        subscriber, connections, lost                                  subscribers
 log         daemon, line                                                   who reads the logs
 run         minion, number, what (start or finish), at_s                   minions, from their files
@@ -24,6 +24,9 @@ job         jid, number, fun                                               the j
 return      jid, minion, retcode, digest                                   the job store, at the end
 usage       when (before, after), processes, zombies, files                the lab
 =========== ============================================================== =========================
+
+``node`` and ``origin`` are the master that was asked; ``nodes`` are those that a fault is done to,
+``["engine"]`` if it is PostgreSQL.
 """
 
 from __future__ import annotations

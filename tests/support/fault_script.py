@@ -74,9 +74,12 @@ class Script:
     jobs: tuple[Job, ...]
     faults: tuple[Fault, ...]
 
+    masters: tuple[str, ...] = ("master",)
+
     def to_plain(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
+            "masters": self.masters,
             "jobs": [f"{one.what} {one.size:g}" for one in self.jobs],
             "faults": [asdict(one) for one in self.faults],
         }

@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 from fault_history import DRAFTS, HistoryFile, digest_of
@@ -35,6 +35,7 @@ from saltlite.config.load import load_master
 from saltlite.core.job_query import JobQuery
 from saltlite.errors import SaltliteError
 from saltlite.master.jobcache import SqliteJobStore
+from saltlite.master.stores import JobStore
 from saltlite.transport.bus import EventPusher, EventSubscriber
 
 SWARM = ROOT / "scripts" / "minion_swarm"
@@ -76,20 +77,19 @@ class Commands:
 class World:
     """Start it, load it, let it come to rest, and write down what is on record."""
 
+    masters: tuple[str, ...] = ("master",)
+    listens_to: dict[str, str] = {"all": "", "some": "lab/"}  # noqa: RUF012 - never changed
+    """Subscribers on the bus of each master, and what their tags begin with."""
+
     def __init__(
         self, root: Path, history: HistoryFile, *, simulated: int, real_salt: bool, rate: float
     ) -> None:
         self.history = history
         self.simulated = simulated
         self.rate = rate
-        options = {"worker_threads": WORKERS, "gather_job_timeout": GATHER_S}
-        self.cluster = Cluster(
-            minions=dict.fromkeys(MINIONS, OURS), master_options=options, root=root
-        )
-        self.minions = list(MINIONS)
-        self.real = ["r1"] if real_salt and is_installed(SALT_3006) else []
-        for name in self.real:
-            self.cluster.add_minion(name, SALT_3006)
+        self.root = root
+        self.minions: list[str] = []
+        self.real: list[str] = []
         self.proxies: list[Proxy] = []
         self.shims: dict[str, Shim] = {}
         self.commands = Commands()
@@ -99,17 +99,43 @@ class World:
         self._ended = threading.Event()
         self._swarm: subprocess.Popen[str] | None = None
         self._pusher_lock = threading.Lock()
+        self._pushers: dict[str, EventPusher] = {}
         self._fired = itertools.count(1)
+        self._build(real_salt)
+
+    def _build(self, real_salt: bool) -> None:
+        options = {"worker_threads": WORKERS, "gather_job_timeout": GATHER_S}
+        self.cluster = Cluster(
+            minions=dict.fromkeys(MINIONS, OURS), master_options=options, root=self.root
+        )
+        self.minions = list(MINIONS)
+        self.real = ["r1"] if real_salt and is_installed(SALT_3006) else []
+        for name in self.real:
+            self.cluster.add_minion(name, SALT_3006)
 
     @property
     def everybody(self) -> list[str]:
         return [*self.minions, *self.real]
 
+    @property
+    def sides(self) -> list[str]:
+        """Daemons of ours."""
+        return [*self.masters, *self.minions]
+
+    def cluster_of(self, _side: str) -> Cluster:
+        """Where a master or a minion belongs."""
+        return self.cluster
+
     def daemon(self, side: str) -> Daemon:
-        return self.cluster.master if side == "master" else self.cluster.minions[side]
+        cluster = self.cluster_of(side)
+        return cluster.master if side in self.masters else cluster.minions[side]
+
+    def home(self, side: str) -> Path:
+        """The directory of a daemon."""
+        return self.cluster_of(side).root / ("master" if side in self.masters else side)
 
     def cache_dir(self, side: str) -> Path:
-        return self.cluster.root / side / "cache"
+        return self.home(side) / "cache"
 
     # --- start and end -----------------------------------------------------------------------
 
@@ -124,44 +150,69 @@ class World:
         self._start_swarm()
         for name in self.everybody:
             self.cluster.wait_for_ping(name)
-        self._pusher = EventPusher(self.cluster.sock_dir / "master_event_pull.ipc")
+        self._begin_to_watch()
+
+    def _begin_to_watch(self) -> None:
         self._watch("log", self._read_logs)
-        for name, prefix in (("all", ""), ("some", "lab/")):
-            self._watch(name, self._listen, name, prefix)
+        for master in self.masters:
+            bus = self.cluster_of(master).sock_dir
+            self._pushers[master] = EventPusher(bus / "master_event_pull.ipc")
+            for name, prefix in self.listens_to.items():
+                called = name if len(self.masters) == 1 else f"{name}@{master}"
+                self._watch(called, self._listen, bus / "master_event_pub.ipc", called, prefix)
 
     def _lay_out(self) -> None:
-        for side in ("master", *self.minions):
-            cache = self.cache_dir(side)
-            cache.mkdir(parents=True, mode=0o700)
-            subprocess.run(["mount", "-t", "tmpfs", "-o", DISK, "none", str(cache)], check=True)
-        srv = self.cluster.root / "master" / "srv"
-        srv.mkdir(parents=True)
-        (srv / "lab.sls").write_text(STATE)
-        (srv / "blob").write_bytes(os.urandom(300_000))
+        self._mount_caches()
+        self._write_files(self.home("master") / "srv")
         for name in self.minions:
             path = self.cluster.minion_dir(name) / "minion"
             self.cluster.reconfigure(path, master=PROXY)
+        self._preload_shims()
+
+    def _mount_caches(self) -> None:
+        for side in self.sides:
+            cache = self.cache_dir(side)
+            cache.mkdir(parents=True, mode=0o700)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", DISK, "none", str(cache)], check=True)
+
+    def _write_files(self, srv: Path) -> None:
+        srv.mkdir(parents=True)
+        (srv / "lab.sls").write_text(STATE)
+        (srv / "blob").write_bytes(os.urandom(300_000))
+
+    def _preload_shims(self) -> None:
         if has_compiler():
-            library = compile_shim(self.cluster.root)
-            for side in ("master", *self.minions):
-                shim = Shim(library, self.cluster.root / f"{side}.shim")
+            library = compile_shim(self.root)
+            for side in self.sides:
+                shim = Shim(library, self.root / f"{side}.shim")
                 self.daemon(side).env.update(shim.environment)
                 self.shims[side] = shim
+
+    def _swarm_words(self) -> list[str]:
+        """How the simulator reaches the master."""
+        return [f"--port={self.cluster.ret_port}", f"--pki-dir={self.cluster.pki_dir}"]
 
     def _start_swarm(self) -> None:
         if not self.simulated:
             return
         self._swarm = subprocess.Popen(
             [
-                sys.executable, str(SWARM), f"--port={self.cluster.ret_port}", "--prefix=sim",
-                f"--minions={self.simulated}", f"--keys={self.cluster.root / 'keys'}",
-                "--distinct-keys=2", f"--pki-dir={self.cluster.pki_dir}", "--timeout=10",
-                f"--history={self.cluster.root / 'swarm.jsonl'}", "--patient",
+                sys.executable, str(SWARM), *self._swarm_words(), "--prefix=sim",
+                f"--minions={self.simulated}", f"--keys={self.root / 'keys'}",
+                "--distinct-keys=2", "--timeout=10",
+                f"--history={self.root / 'swarm.jsonl'}", "--patient",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._swarm.stdout is not None
         self._swarm.stdout.readline()
+        self._watch("swarm", self._drain, self._swarm.stdout)
+
+    @staticmethod
+    def _drain(reports: IO[str]) -> None:
+        """Reports that nobody reads would make the simulator wait."""
+        for _line in reports:
+            pass
 
     def close(self) -> None:
         self._ended.set()
@@ -173,24 +224,39 @@ class World:
         for one in self.proxies:
             one.close()
         self._keep_logs()
+        self._close_clusters()
+
+    def _close_clusters(self) -> None:
         self.cluster.close()
 
     def _keep_logs(self) -> None:
         """Beside the history; the directory of the cluster goes."""
         logs = self.history.path.with_suffix(".logs")
         logs.mkdir(exist_ok=True)
-        for path in self.cluster.root.glob("*.out"):
-            shutil.copy(path, logs)
-        for line in (self.cluster.root / "swarm.jsonl").read_text().splitlines():
+        for path in self.root.rglob("*.out"):
+            shutil.copy(path, logs / "-".join(path.relative_to(self.root).parts))
+        noted = self.root / "swarm.jsonl"
+        for line in noted.read_text().splitlines() if noted.exists() else ():
             self.history.copy(line)
 
     def warm_up(self) -> None:
         """One of each, so that what is imported and opened once is there before anybody counts."""
-        client = JobClient(load_master(self.cluster.master_dir))
+        clients = self._open_clients()
         for number, what in enumerate(JOBS):
-            self._do(client, Job(WARM + number, what, 0.1))
-        client.close()
+            self._do(clients, Job(WARM + number, what, 0.1))
+        for client in clients.values():
+            client.close()
         self.settle(60)
+
+    def _open_clients(self) -> dict[str, JobClient]:
+        """One for each master."""
+        return {
+            name: JobClient(load_master(self.cluster_of(name).master_dir)) for name in self.masters
+        }
+
+    def master_for(self, job: Job) -> str:
+        """The master that is asked for a job."""
+        return self.masters[job.number % len(self.masters)]
 
     # --- who only looks ----------------------------------------------------------------------
 
@@ -199,8 +265,7 @@ class World:
         thread.start()
         self._threads.append(thread)
 
-    def _listen(self, name: str, prefix: str) -> None:
-        path = self.cluster.sock_dir / "master_event_pub.ipc"
+    def _listen(self, path: Path, name: str, prefix: str) -> None:
         seen = (1, 0)
         with EventSubscriber(path, (prefix,)) as events:
             events.connect_confirmed(10)
@@ -210,10 +275,10 @@ class World:
                     seen = (events.connections, events.lost)
                     self.history.note("link", subscriber=name, connections=seen[0], lost=seen[1])
                 if event is not None and event.tag.startswith("lab/"):
-                    self.history.note("event", subscriber=name, number=event.data["number"])
+                    self.history.note("event", subscriber=name, **event_fields(event.data))
 
     def _read_logs(self) -> None:
-        sides = ("master", *self.minions)
+        sides = self.sides
         places = dict.fromkeys(sides, 0)
         rest = dict.fromkeys(sides, "")
         while True:
@@ -247,7 +312,7 @@ class World:
             one.join()
 
     def _work_off(self, jobs: Iterator[Job], lock: threading.Lock) -> None:
-        client = JobClient(load_master(self.cluster.master_dir))
+        clients = self._open_clients()
         try:
             while True:
                 begun_s = time.monotonic()
@@ -258,30 +323,34 @@ class World:
                     with self._asked_more:
                         self.asked = job.number
                         self._asked_more.notify_all()
-                self._do(client, job)
+                self._do(clients, job)
                 pause_s = THREADS / self.rate - (time.monotonic() - begun_s)
                 self._ended.wait(max(0.0, pause_s))
         finally:
-            client.close()
+            for client in clients.values():
+                client.close()
 
     def wait_for_job(self, number: int, within_s: float) -> bool:
         """Until that job has been asked for; whether it was."""
         with self._asked_more:
             return self._asked_more.wait_for(lambda: self.asked >= number, within_s)
 
-    def _do(self, client: JobClient, job: Job) -> None:
+    def _do(self, clients: dict[str, JobClient], job: Job) -> None:
+        master = self.master_for(job)
         if job.what == "event":
-            self._fire()
+            self._fire(master)
         elif job.what == "cli":
-            self._run_salt(job)
+            self._run_salt(job, master)
         else:
-            self._publish(client, job)
+            self._publish(clients[master], job, master)
 
-    def _fire(self) -> None:
+    def _fire(self, master: str) -> None:
         with self._pusher_lock:
             number = next(self._fired)
-            self.history.note("fired", number=number)
-            self._pusher.fire(f"lab/{number}", {"number": number})
+            self.history.note("fired", number=number, origin=master)
+            if master in self._pushers:
+                event = {"number": number, "origin": master}
+                self._pushers[master].fire(f"lab/{number}", event)
 
     def _request_of(self, job: Job) -> tuple[JobRequest, str | None]:
         """What is asked for, and the digest of what must come back."""
@@ -292,7 +361,7 @@ class World:
         if job.what == "refresh":
             return JobRequest(tgt="m*", fun="saltutil.refresh_pillar"), None
         if job.what == "fetch":
-            path = f"/{self.cluster.root}/fetched"
+            path = f"/{self.root}/fetched"
             return JobRequest(tgt="m*", fun="cp.get_file", arg=["salt://blob", path]), None
         if job.what == "state":
             command = MARKED.format(n=n, body="true")
@@ -306,10 +375,10 @@ class World:
         command = MARKED.format(n=n, body=body)
         return JobRequest(tgt="[mr]*", fun="cmd.run", arg=[command, SHELL]), digest_of(wanted)
 
-    def _publish(self, client: JobClient, job: Job) -> None:
+    def _publish(self, client: JobClient, job: Job, master: str) -> None:
         request, digest = self._request_of(job)
         asked_s = time.monotonic()
-        self.history.note("asked", number=job.number, what=job.what, digest=digest)
+        self.history.note("asked", number=job.number, what=job.what, digest=digest, node=master)
         try:
             reply = client.publish(request, timeout_s=PUBLISH_S)
             jid, said = reply.jid if reply is not None else None, "nobody matches"
@@ -318,18 +387,19 @@ class World:
         kind = "published" if jid else "refused"
         answer = {"jid": jid} if jid else {"said": said}
         self.history.note(kind, number=job.number, asked_s=asked_s, answered_s=time.monotonic(),
-                          **answer)  # fmt: skip
+                          node=master, **answer)  # fmt: skip
 
-    def _run_salt(self, job: Job) -> None:
+    def _run_salt(self, job: Job, master: str) -> None:
         command = MARKED.format(n=job.number, body=f"echo {job.number}")
         words = ["m*", "cmd.run", command, "python_shell=True", f"--timeout={CLI_TIMEOUT_S}"]
         digest = digest_of(str(job.number))
-        self.history.note("asked", number=job.number, what="cli", digest=digest)
+        self.history.note("asked", number=job.number, what="cli", digest=digest, node=master)
+        cluster = self.cluster_of(master)
         begun_s = time.monotonic()
         process = subprocess.Popen(
-            [str(bin_dir(OURS) / "salt"), "-c", str(self.cluster.master_dir), *words],
+            [str(bin_dir(OURS) / "salt"), "-c", str(cluster.master_dir), *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=self.cluster._environment(),
+            env=cluster._environment(),
         )  # fmt: skip
         self.commands.running[process.pid] = process
         try:
@@ -342,14 +412,14 @@ class World:
         limit_s = CLI_TIMEOUT_S + GATHER_S + 5 + self.commands.paused_s[process.pid]
         self.history.note("cli", number=job.number, minions=self.minions, begun_s=begun_s,
                           ended_s=time.monotonic(), limit_s=(limit_s + 5) * slack(),
-                          exit_code=process.returncode, said=said[-1500:],
+                          exit_code=process.returncode, said=said[-1500:], node=master,
                           was_killed=process.pid in self.commands.killed)  # fmt: skip
 
     # --- at rest -----------------------------------------------------------------------------
 
     def settle(self, within_s: float) -> None:
         """Until nothing is under way any more; what is then missing is the checker's to find."""
-        store = SqliteJobStore(self.cluster.cache_dir, read_only=True)
+        store = self.open_store()
         try:
             with contextlib.suppress(AssertionError):
                 eventually(lambda: self._is_at_rest(store), within_s=within_s)
@@ -357,7 +427,11 @@ class World:
             store.close()
         time.sleep(QUIET_S)  # for processes that are just ending, which nothing tells of
 
-    def _is_at_rest(self, store: SqliteJobStore) -> bool:
+    def open_store(self) -> JobStore:
+        """The job cache of all masters, to be read."""
+        return SqliteJobStore(self.cluster.cache_dir, read_only=True)
+
+    def _is_at_rest(self, store: JobStore) -> bool:
         time.sleep(0.3)
         jids = self._jids(store)
         for minion in self.minions:
@@ -365,22 +439,22 @@ class World:
             outbox = self.cache_dir(minion) / "outbox"
             if any(path.is_file() and path.name[0] != "." for path in outbox.rglob("*")):
                 return False
-            if self.cluster.minions[minion].titled("salt-minion job"):
+            if self.daemon(minion).titled("salt-minion job"):
                 return False
             if any(n in jids and minion not in store.returns(jids[n]) for n in started):
                 return False
         return True
 
-    def _jids(self, store: SqliteJobStore) -> dict[int, str]:
+    def _jids(self, store: JobStore) -> dict[int, str]:
         return {number: jid for jid, number, _ in self._list_jobs(store) if number}
 
-    def _list_jobs(self, store: SqliteJobStore) -> Iterator[tuple[str, int, str]]:
+    def _list_jobs(self, store: JobStore) -> Iterator[tuple[str, int, str]]:
         for record in store.jobs(JobQuery()):
             found = re.search(r"echo '(\d+) start", str(record.load.get("arg")))
             yield record.jid, int(found[1]) if found else 0, str(record.load.get("fun"))
 
     def runs(self, minion: str) -> list[tuple[int, str, float]]:
-        path = self.cluster.root / minion / "ran"
+        path = self.home(minion) / "ran"
         lines = path.read_text().splitlines() if path.exists() else []
         words = [line.split() for line in lines]
         return [(int(one[0]), one[1], float(one[2])) for one in words if len(one) == 3]
@@ -393,7 +467,7 @@ class World:
             for number, what, up_s in self.runs(minion):
                 self.history.note("run", minion=minion, number=number, what=what,
                                   at_s=up_s + offset_s, is_real_salt=is_real)  # fmt: skip
-        store = SqliteJobStore(self.cluster.cache_dir, read_only=True)
+        store = self.open_store()
         for jid, number, fun in self._list_jobs(store):
             self.history.note("job", jid=jid, number=number, fun=fun)
             for minion, kept in store.returns(jid).items():
@@ -406,7 +480,7 @@ class World:
         """Processes, what they hold, and files that are to be few."""
         found: dict[str, dict[str, float]] = {}
         zombies = 0
-        for daemon_name in ("master", *self.minions):
+        for daemon_name in self.sides:
             for process in self.daemon(daemon_name).processes():
                 with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                     if process.status() == psutil.STATUS_ZOMBIE:
@@ -423,16 +497,21 @@ class World:
         self.history.note("usage", when=when, processes=found, zombies=zombies, files=self._files())
 
     def _files(self) -> dict[str, int]:
-        places = {"master/run": self.cluster.sock_dir}
+        places = {f"{name}/run": self.cluster_of(name).sock_dir for name in self.masters}
         for name in self.minions:
             places |= {f"{name}/{one}": self.cache_dir(name) / one for one in ("proc", "outbox")}
         counts = {
             name: sum(one.name[0] != "." and not one.is_dir() for one in path.rglob("*"))
             for name, path in places.items()
         }
-        drafts = [one for side in ("master", *self.minions)
+        drafts = [one for side in self.sides
                   for one in self.cache_dir(side).rglob(".*.tmp")]  # fmt: skip
         return {**counts, DRAFTS: len(drafts)}
+
+
+def event_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a history has of an event of the load."""
+    return {"number": data["number"], "origin": data.get("origin", "")}
 
 
 def title_of(process: psutil.Process) -> str:

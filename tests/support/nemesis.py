@@ -24,7 +24,6 @@ START_BACK_S = 10.0
 """A daemon that is started anew: Python's own start is in it."""
 
 LONGEST_S = 8.0
-"""No fault lasts longer, even if jobs are slow to come."""
 
 VICTIM_S = 2.0
 HANG_S = 75.0
@@ -41,12 +40,19 @@ class Done:
     back_within_s: float = PROCESS_BACK_S
     is_disk_lost: bool = False
     ended_daemon: str = ""
+    nodes: list[str] = field(default_factory=list)
     ended_s: float = 0.0
     was_done: bool = True
 
 
+Act = Callable[[Fault, Done], None]
+
+
 class Nemesis:
     """One thread that waits for jobs, and for each fault one that does it."""
+
+    longest_s = LONGEST_S
+    """No fault lasts longer, even if jobs are slow to come."""
 
     def __init__(self, world: World, faults: Iterable[Fault]) -> None:
         self._world = world
@@ -81,21 +87,24 @@ class Nemesis:
 
     def _strike(self, fault: Fault) -> None:
         done = Done(time.monotonic())
-        do: dict[str, Callable[[Fault, Done], None]] = {
-            "kill": self._kill, "term": self._terminate, "pause": self._pause, "hang": self._hang,
-            "net": self._net, "disk": self._fill_disk, "inodes": self._fill_inodes,
-            "write": self._fail_call, "clock": self._step_clock, "corrupt": self._corrupt,
-            "key": self._rotate_key, "hup": self._hang_up,
-        }  # fmt: skip
-        do[fault.kind](fault, done)
+        self._acts()[fault.kind](fault, done)
         done.ended_s = done.ended_s or time.monotonic()
         done.back_within_s *= slack()
         name = f"{fault.name} at job {fault.at_job}"
         self._world.history.note("fault", name=name, **asdict(done))
 
+    def _acts(self) -> dict[str, Act]:
+        """What is done, by the kind of a fault."""
+        return {
+            "kill": self._kill, "term": self._terminate, "pause": self._pause, "hang": self._hang,
+            "net": self._net, "disk": self._fill_disk, "inodes": self._fill_inodes,
+            "write": self._fail_call, "clock": self._step_clock, "corrupt": self._corrupt,
+            "key": self._rotate_key, "hup": self._hang_up,
+        }  # fmt: skip
+
     def _last(self, fault: Fault) -> None:
         """While it lasts: so many jobs, and not too long."""
-        self._world.wait_for_job(fault.at_job + fault.for_jobs, LONGEST_S)
+        self._world.wait_for_job(fault.at_job + fault.for_jobs, self.longest_s)
 
     # --- processes ---------------------------------------------------------------------------
 
@@ -107,18 +116,17 @@ class Nemesis:
         return found
 
     def _look_for(self, fault: Fault, done: Done) -> list[psutil.Process]:
-        cluster = self._world.cluster
         part, _, minion = fault.victim.partition(" ")
         if minion:
             done.minions = [minion]
             title = {"loop": "salt-minion Minion", "job": "salt-minion job"}[part]
-            return cluster.minions[minion].titled(title)[:1]
+            return self._world.daemon(minion).titled(title)[:1]
         if part == "cli":
             found = list(self._world.commands.running)[:1]
             self._world.commands.killed.update(found if fault.kind != "pause" else ())
             time.sleep(fault.for_jobs / 20)  # somewhere between its start and its end
             return [psutil.Process(pid) for pid in found if psutil.pid_exists(pid)]
-        return cluster.master.titled(f"salt-master {part}")[:1]
+        return self._world.daemon("master").titled(f"salt-master {part}")[:1]
 
     def _kill(self, fault: Fault, done: Done) -> None:
         if fault.victim in ("master", *(f"minion {name}" for name in self._world.minions)):
@@ -146,7 +154,8 @@ class Nemesis:
         """End a daemon's first process, and start it again as an init system does."""
         side = fault.victim.removeprefix("minion ")
         daemon = self._world.daemon(side)
-        done.minions = [side] if side != "master" else []
+        is_master = side in self._world.masters
+        done.minions = [] if is_master else [side]
         done.ended_daemon = side
         done.back_within_s = START_BACK_S
         with self._lock:
@@ -159,11 +168,12 @@ class Nemesis:
             daemon.family.clear()
             daemon.start()
             done.ended_s = time.monotonic()
-            if side == "master":
-                self._wait_for_master()
+            if is_master:
+                self._wait_for_master(side)
 
-    def _wait_for_master(self) -> None:
-        eventually(self._world.cluster._master_listens, within_s=60, what="the master listens")
+    def _wait_for_master(self, side: str) -> None:
+        listens = self._world.cluster_of(side)._master_listens
+        eventually(listens, within_s=60, what="the master listens")
 
     def _pause(self, fault: Fault, done: Done) -> None:
         victims = self._victims(fault, done)
