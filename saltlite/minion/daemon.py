@@ -35,7 +35,7 @@ from saltlite.process import (
     become_user,
     go_background,
     notify,
-    prepare_to_fork,
+    prepare_many_forks,
     remove_pid_file,
     rest,
     set_title,
@@ -191,7 +191,7 @@ class Parent:
         """Fork and watch until the loop ends on purpose or a signal says stop."""
         # Loaded before it is frozen: what the collector leaves alone stays shared with children.
         preload(self._setup.config)
-        prepare_to_fork()
+        prepare_many_forks()
         if self._exit_code is None:
             self._start_loop()
         while self._exit_code is None:

@@ -36,7 +36,7 @@ def no_grains(_parent: Parent) -> socket.socket:
 
 @pytest.fixture(autouse=True)
 def no_preparations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon, "prepare_to_fork", lambda: None)
+    monkeypatch.setattr(daemon, "prepare_many_forks", lambda: None)
     monkeypatch.setattr(daemon, "preload", lambda _config: None)
     monkeypatch.setattr(Parent, "_start_grains", no_grains)
 
