@@ -16,7 +16,6 @@ import stat
 import struct
 import threading
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -516,6 +515,8 @@ def hold_lock_part(path: Path, name: str) -> Iterator[None]:
     One at a time in a process: what else it has locked in this file would be free with it. Other
     names are hardly ever kept waiting.
     """
+    import zlib  # half a millisecond, which most commands need not spend
+
     part = zlib.crc32(name.encode())
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
     try:

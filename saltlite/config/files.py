@@ -5,6 +5,7 @@ Source: docs/config.md.
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -190,7 +191,7 @@ def _read_text(path: str, origins: Origins) -> str | None:
     finally:
         os.close(fd)
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError("not UTF-8", path=path, line=line) from None
