@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from saltlite import process
 from saltlite.channel.handshake import MinionHandshake
 from saltlite.channel.minion import MinionChannel
 from saltlite.config.minion import MinionConfig
@@ -69,7 +68,9 @@ class MasterCaller:
     @contextlib.contextmanager
     def beside(self) -> Iterator[MasterCaller]:
         """A second connection under the same keys, for another thread. Fulfils ``TwoWays``."""
-        process.keep_large_buffers()
+        from saltlite.process import keep_large_buffers  # only for large files
+
+        keep_large_buffers()
         other = MasterCaller(self._config, self._key, self._master)
         other._channel, other._offers = self._channel, self._offers
         try:
