@@ -62,8 +62,23 @@ def call(ctx: MinionContext, chunk: Chunk, *, test: bool) -> StateReturn:
     """
     function = _find_state_function(ctx, chunk)
     # Before the conditions: a wrong declaration is told even where it would not be run.
-    arguments = _select_arguments(function, chunk)
+    arguments, stray = _select_arguments(ctx, function, chunk)
     mask = _read_umask(chunk)
+    found = _call_if_met(ctx, function, arguments, chunk, mask, test=test)
+    if stray:
+        _warn_of_slips(ctx, function, stray, chunk, found)
+    return found
+
+
+def _call_if_met(
+    ctx: MinionContext,
+    function: StateFunction,
+    arguments: Mapping[str, object],
+    chunk: Chunk,
+    mask: int | None,
+    *,
+    test: bool,
+) -> StateReturn:
     try:
         met = find_skip_reason(ctx, chunk)
         if met is not None:
@@ -199,47 +214,88 @@ def _find_state_function(ctx: MinionContext, chunk: Chunk) -> StateFunction:
     try:
         return resolve(chunk.function, ctx)
     except FunctionUnavailable as error:
+        from saltlite.highstate.slips import join_hint, locate, suggest_function
+
         where = f"State '{chunk.function}' was not found in SLS '{chunk.sls}'"
-        raise Refused(f"{where}\nReason: {error}\n") from None
+        told = join_hint(locate(ctx, chunk), suggest_function(ctx, chunk.function))
+        raise Refused(f"{where}\nReason: {error}\n{_as_line(told)}") from None
 
 
-def _select_arguments(function: StateFunction, chunk: Chunk) -> dict[str, Any]:
-    """Those of the chunk that the function takes."""
+def _select_arguments(
+    ctx: MinionContext, function: StateFunction, chunk: Chunk
+) -> tuple[dict[str, Any], list[str]]:
+    """Those of the chunk that the function takes, and the names of those that are none of its own.
+
+    Raises:
+        Refused: one is missing.
+        UsageError: there are such names, and it does not take any keyword.
+    """
     taken, any_other = keywords(function.call)
     given = {str(key): value for key, value in chunk.to_low().items()}
     missing = missing_of(function.call, given)
     if missing:
+        from saltlite.highstate.slips import locate
+
         lines = (f"Missing parameter {each} for state {chunk.function}\n" for each in missing)
-        raise Refused("".join(lines))
+        raise Refused(f"{''.join(lines)}{_as_line(locate(ctx, chunk))}")
     if "saltenv" in taken and chunk.state not in ENVIRONMENT_AS_GIVEN:
         # Files are looked for in the environment of the SLS, unless the state names another.
         given.setdefault("saltenv", chunk.saltenv or "base")
-    if any_other and function.is_users:
-        return {key: given[key] for key in given if key in taken or key not in _KEPT_BACK}
     stray = [key for key in given if key not in taken and not _is_engines_own(key)]
     if stray and not any_other:
-        raise UsageError(_describe_stray_arguments(stray, chunk.function))
-    kept = _KEPT if any_other else frozenset()
+        raise UsageError(_describe_stray_arguments(ctx, stray, taken, chunk))
+    if any_other and function.is_users:
+        kept = {key: given[key] for key in given if key in taken or key not in _KEPT_BACK}
+        return kept, stray
+    keep = _KEPT if any_other else frozenset()
     if chunk.fun == MOD_WATCH:
         # It calls the declared function in its turn, which is to run as it would have.
-        kept |= _FOR_COMMANDS
-    return {
+        keep |= _FOR_COMMANDS
+    kept = {
         key: value
         for key, value in given.items()
-        if key in taken or key in kept or (any_other and not _is_engines_own(key))
+        if key in taken or key in keep or (any_other and not _is_engines_own(key))
     }
+    return kept, stray
+
+
+def _warn_of_slips(
+    ctx: MinionContext,
+    function: StateFunction,
+    stray: list[str],
+    chunk: Chunk,
+    found: StateReturn,
+) -> None:
+    """Tell of misspelt arguments of a function that takes any keyword, and so this one too."""
+    # The function that was declared has told them; its answer to a change gets them once more.
+    if chunk.fun == MOD_WATCH:
+        return
+    from saltlite.highstate.slips import describe_slips, find_slips
+
+    taken, _ = keywords(function.call)
+    slips = find_slips(stray, chunk, taken, OWN, is_custom=function.is_users)
+    if slips:
+        found.add_warnings(describe_slips(ctx, chunk, slips))
+
+
+def _as_line(text: str) -> str:
+    return f"{text}\n" if text else ""
 
 
 def _is_engines_own(key: str) -> bool:
     return key in OWN or key.startswith("__")
 
 
-def _describe_stray_arguments(stray: list[str], name: str) -> str:
-    """Salt's sentence about arguments that a function does not take."""
+def _describe_stray_arguments(
+    ctx: MinionContext, stray: list[str], taken: frozenset[str], chunk: Chunk
+) -> str:
+    """Salt's sentence about arguments that a function does not take, and what was meant, where."""
+    from saltlite.highstate.slips import join_hint, locate, suggest_nearest
+
     quoted = ", ".join(f"'{key}'" for key in stray)
-    if len(stray) == 1:
-        return f"{quoted} is an invalid keyword argument for '{name}'"
-    return f"{quoted} are invalid keyword arguments for '{name}'"
+    are = "is an invalid keyword argument" if len(stray) == 1 else "are invalid keyword arguments"
+    told = join_hint(locate(ctx, chunk, stray[0]), suggest_nearest(stray[0], taken | OWN, 0.5))
+    return f"{quoted} {are} for '{chunk.function}'{f' ({told})' if told else ''}"
 
 
 def missing_of(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:

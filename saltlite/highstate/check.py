@@ -8,10 +8,8 @@ written; a state whose ID only the template knows has the line of an ID that may
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from difflib import get_close_matches
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -20,21 +18,20 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
-from saltlite.highstate.call import OWN, StateFunctions, missing_of
+from saltlite.highstate.call import OWN, missing_of
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finish, verify
-from saltlite.highstate.locations import place_errors
+from saltlite.highstate.locations import SALT, Places, place_errors
 from saltlite.highstate.low import low_of
+from saltlite.highstate.slips import find_slips, suggest_function, suggest_nearest
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Reader, SlsRef, StateTree
 from saltlite.highstate.top import TopStates
 from saltlite.loader.signature import keywords
 from saltlite.loader.states import resolve
 
-SALT = "salt://"
 ALIKE = 0.5
-MISSPELT = 0.8
-"""How like an argument must be to another to be named, and to be a slip where any may be given."""
+"""How like an argument must be to another for that one to be offered."""
 
 OF_PILLAR = frozenset({"contents_pillar", "dataset_pillar", "pillar_key"})
 _ABSENT = object()
@@ -194,7 +191,7 @@ def _collect_mistakes(
 def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
     for text in run.errors:
         if text not in run.files.failed:
-            yield Mistake(*places.find_named(text, run.files), text)
+            yield Mistake(*_find_named(places, text, run.files), text)
             continue
         place, error = run.files.failed[text]
         path, line = places.text(place)[0], 0
@@ -207,45 +204,19 @@ def _compile_errors(run: _Run, places: Places) -> Iterator[Mistake]:
 # --- where ----------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Places:
-    """Lines of declarations and their arguments in the SLS files."""
-
-    tree: StateTree
-    _texts: dict[SlsRef, tuple[str, list[str]]] = field(default_factory=dict)
-
-    def of(self, chunk: Chunk, argument: str = "") -> tuple[str, int]:
-        """The path of a chunk's file, and the line of its argument, else of its ID, else 0."""
-        path, lines = self.text(SlsRef(str(chunk.sls), str(chunk.saltenv)))
-        start = _line_of_id(lines, str(chunk.ident))
-        if not start or not argument:
-            return path, start
-        return path, _line_of_argument(lines, start, argument) or start
-
-    def find_named(self, error: str, files: _Once) -> tuple[str, int]:
-        """The SLS and line of a compile error: of the ID that it names, else of the include."""
-        found = place_errors(self.tree, [error], {place.saltenv for place in files.places})
-        if found:
-            path, _, line = found[0].removesuffix(f": {error}").partition(".sls:")
-            path = path.removeprefix(SALT)
-            return (f"{path}.sls", int(line)) if line else (path, 0)
-        blamed = files.blamed.get(error)
-        if blamed is None:
-            return "", 0
-        path, lines = self.text(blamed)
-        name = _INCLUDED.search(error)
-        return path, _line_with(lines, name["sls"]) if name else 0
-
-    def text(self, place: SlsRef) -> tuple[str, list[str]]:
-        """The path of an SLS below its root, and its lines."""
-        if place not in self._texts:
-            path = self.tree.file(place) or ""
-            try:
-                found = self.tree.read(path, place.saltenv) if path else None
-            except SaltliteError:
-                found = None
-            self._texts[place] = path, found[1].splitlines() if found else []
-        return self._texts[place]
+def _find_named(places: Places, error: str, files: _Once) -> tuple[str, int]:
+    """The SLS and line of a compile error: of the ID that it names, else of the include."""
+    found = place_errors(places.tree, [error], {place.saltenv for place in files.places})
+    if found:
+        path, _, line = found[0].removesuffix(f": {error}").partition(".sls:")
+        path = path.removeprefix(SALT)
+        return (f"{path}.sls", int(line)) if line else (path, 0)
+    blamed = files.blamed.get(error)
+    if blamed is None:
+        return "", 0
+    path, lines = places.text(blamed)
+    name = _INCLUDED.search(error)
+    return path, _line_with(lines, name["sls"]) if name else 0
 
 
 _INCLUDED = regex(r"\b(?:Specified SLS (?:\S+: )?|include of ')(?P<sls>[^\s']+)")
@@ -253,43 +224,6 @@ _INCLUDED = regex(r"\b(?:Specified SLS (?:\S+: )?|include of ')(?P<sls>[^\s']+)"
 
 def _line_with(lines: Sequence[str], word: str) -> int:
     return next((number for number, line in enumerate(lines, 1) if word in line), 0)
-
-
-_KEY = regex(r"""^(?P<indent>\s*)(?P<quote>['"]?)(?P<key>[^\s#-].*?)(?P=quote)\s*:(\s|$)""")
-_PRINTED = regex(r"{{.*?}}")
-
-
-def _line_of_id(lines: Sequence[str], ident: str) -> int:
-    """The line of a declaration, from 1: as it is written, else one that may print it, else 0."""
-    maybe = 0
-    for number, line in enumerate(lines, 1):
-        found = _KEY.match(line)
-        bare = found["key"] if found else line.strip().strip("'\"")
-        if bare == ident:
-            return number
-        if found and not maybe and "{{" in bare and _fits_printed(bare, ident):
-            maybe = number
-    return maybe
-
-
-def _fits_printed(written: str, ident: str) -> bool:
-    parts = [re.escape(part) for part in _PRINTED.split(written)]
-    return any(parts) and re.fullmatch(".*".join(parts), ident, re.DOTALL) is not None
-
-
-def _line_of_argument(lines: Sequence[str], start: int, argument: str) -> int:
-    """The line of ``- argument:`` below a declaration; 0 if it is not written there."""
-    opening = _KEY.match(lines[start - 1])
-    indent = len(opening["indent"]) if opening else 0
-    written = re.compile(rf"""^\s*-\s+['"]?{re.escape(argument)}['"]?\s*(:|$)""")
-    for number in range(start, len(lines)):
-        line = lines[number]
-        if written.match(line):
-            return number + 1
-        found = _KEY.match(line)
-        if found and len(found["indent"]) <= indent and "{%" not in line:
-            return 0
-    return 0
 
 
 # --- what -----------------------------------------------------------------------------------------
@@ -301,7 +235,6 @@ class Checks:
 
     ctx: MinionContext
     places: Places
-    _known: list[str] = field(default_factory=list)
     _paths: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     def of(self, chunk: Chunk) -> Iterator[Mistake]:
@@ -321,7 +254,7 @@ class Checks:
             for found in bare_lookups("\n".join(lines)):
                 values = data[found.function]
                 if traverse(values, found.key, _ABSENT) is _ABSENT:
-                    hint = _suggest_nearest(found.key, _list_nested_keys(values))
+                    hint = suggest_nearest(found.key, _list_nested_keys(values))
                     text = f"{found.function}('{found.key}') finds nothing and has no default{hint}"
                     yield Mistake(path, found.line, text)
 
@@ -332,27 +265,26 @@ class Checks:
         try:
             function = resolve(name, self.ctx)
         except FunctionUnavailable as error:
-            text = f"{str(error).rstrip('.')}{_suggest_nearest(name, self._list_known_names())}"
-            yield self._make_mistake(chunk, text, str(chunk.state))
+            text = f"{str(error).rstrip('.')}{suggest_function(self.ctx, name)}"
+            yield Mistake(*self.places.of_function(chunk), f"{chunk.ident}: {text}")
             return
         for each in missing_of(function.call, chunk.to_low()):
             yield self._make_mistake(chunk, f"{name} needs the argument '{each}'")
         taken, any_other = keywords(function.call)
-        for key in map(str, chunk.arguments):
-            if key in taken or key in OWN or key.startswith("__") or key in ("name", "name_order"):
-                continue
+        known = {*taken, *OWN}
+        stray = [
+            key
+            for key in map(str, chunk.arguments)
+            if key not in known and not key.startswith("__") and key not in ("name", "name_order")
+        ]
+        if any_other:
             # Where any argument may be given, only a near miss is a slip.
-            cutoff = MISSPELT if any_other else ALIKE
-            close = get_close_matches(key, [*taken, *OWN], n=1, cutoff=cutoff)
-            if any_other and not close:
-                continue
-            hint = f"; did you mean '{close[0]}'?" if close else ""
+            slips = find_slips(stray, chunk, taken, OWN, is_custom=function.is_users)
+            hints = {slip.given: f"; did you mean '{slip.meant}'?" for slip in slips}
+        else:
+            hints = {key: suggest_nearest(key, known, ALIKE) for key in stray}
+        for key, hint in hints.items():
             yield self._make_mistake(chunk, f"'{key}' is no argument of {name}{hint}", key)
-
-    def _list_known_names(self) -> list[str]:
-        if not self._known:
-            self._known = StateFunctions(self.ctx, lambda: True).names()
-        return self._known
 
     # -- files
 
@@ -390,7 +322,7 @@ class Checks:
         keys = given if isinstance(given, list) else [given]
         for key in map(str, keys):
             if traverse(self.ctx.pillar, key, _ABSENT) is _ABSENT:
-                hint = _suggest_nearest(key, _list_nested_keys(self.ctx.pillar))
+                hint = suggest_nearest(key, _list_nested_keys(self.ctx.pillar))
                 yield self._make_mistake(
                     chunk, f"{argument}: there is no pillar '{key}'{hint}", argument
                 )
@@ -425,7 +357,7 @@ def _check_requisites(run: _Run, places: Places, elsewhere: Set[str]) -> Iterato
             for kind, module, name in found.lacking(number):
                 if f"{module}: {name}" in others:
                     continue
-                hint = _suggest_nearest(f"{module}: {name}", known)
+                hint = suggest_nearest(f"{module}: {name}", known)
                 text = f"{chunk.ident}: {kind.name}: there is no {module}: {name}{hint}"
                 yield Mistake(*places.of(chunk, kind.name), text)
     for module, name, _teller in settled.unheard if run.is_whole else ():
@@ -449,8 +381,3 @@ def _list_nested_keys(data: Any, before: str = "") -> list[str]:
         if isinstance(value, Mapping):
             found += _list_nested_keys(value, f"{before}{key}:")
     return found
-
-
-def _suggest_nearest(wanted: str, known: Sequence[str]) -> str:
-    close = get_close_matches(wanted, known, n=1, cutoff=0.75)
-    return f"; did you mean '{close[0]}'?" if close else ""

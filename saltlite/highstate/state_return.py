@@ -7,7 +7,7 @@ the job, in events, and as ``__running__`` of custom states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -79,6 +79,11 @@ class StateReturn:
         """The comment, which may be a list of lines, as text."""
         comment = self.comment
         return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
+
+    def add_warnings(self, texts: Iterable[str]) -> None:
+        """Tell more that the user should know, whatever the result is."""
+        known = self._found.get("warnings") or ()
+        self._found["warnings"] = [*([known] if isinstance(known, str) else known), *texts]
 
     @property
     def skips_watch(self) -> bool:

@@ -183,7 +183,7 @@ class Compiler:
                 if saltenv == "base":  # Salt does not miss it
                     continue
                 text = f"No matching pillar environment for environment '{saltenv}' found"
-                self._add_error(text, f"{_locate_name(saltenv, self._tops_read)}{text}")
+                self._report_name(saltenv, self._tops_read, text)
                 continue
             seen: dict[str, dict[str, Any]] = {}
             for sls in self._expand_names(names, saltenv, found):
@@ -291,7 +291,7 @@ class Compiler:
         seen[place.sls] = {key: state[key] for key in state if key != "include"}
         if not isinstance(include, list):
             text = f"Include Declaration in SLS '{place.sls}' is not formed as a list"
-            self._add_error(text, f"{_locate_name('include', [file])}{text}")
+            self._report_name("include", [file], text)
             return state
         state.pop("include", None)
         if not include and self.options.pillar_source_merging_strategy != "list":
@@ -313,7 +313,7 @@ class Compiler:
                 f"Specified SLS '{place.sls}' in environment '{place.saltenv}' is not available "
                 "on the salt master"
             )
-            self._add_error(text, f"{_locate_name(place.sls, named_in)}{text}")
+            self._report_name(place.sls, named_in, text)
         return file
 
     def _render_data(
@@ -330,15 +330,29 @@ class Compiler:
         try:
             data = render(source, self.ctx)
         except SaltliteError as error:
-            self._report_failure(place, error)
+            self._report_failure(place, error, file.name)
             return None
         if not isinstance(data, Mapping):
             text = f"SLS '{place.sls}' does not render to a dictionary"
-            self._add_error(text, f"{file.path}: {text}")
+            self._add_error(f"{text} ({file.name})", f"{file.path}: {text}")
             return None
         return dict(data)
 
-    def _report_failure(self, place: SlsLocation, error: SaltliteError) -> None:
+    def _report_name(self, name: str, files: Sequence[SlsFile], text: str) -> None:
+        """Note what is wrong with a name, and which line of these files says it."""
+        file, line = _locate_name(name, files)
+        if file is None:
+            self._add_error(text)
+            return
+        behind = f":{line}" if line else ""
+        self._add_error(f"{text} ({file.name}{behind})", f"{file.path}{behind}: {text}")
+
+    def _report_failure(self, place: SlsLocation, error: SaltliteError, name: str = "") -> None:
+        """Note that a file does not render; ``name`` is its path below the root.
+
+        The minion, and with it who applies states there, is told the place and nothing that could
+        be in the file: not even what the parser says of it, which may quote a secret.
+        """
         said = f"Rendering SLS '{place.sls}' failed, render error: {error}"
         text, excerpt = str(error), ""
         if isinstance(error, RenderError):
@@ -346,6 +360,8 @@ class Compiler:
         told = f"Rendering SLS '{place.sls}' failed, render error:\n{text}"
         if self.options.pillar_safe_render_error:
             told = f"Rendering SLS '{place.sls}' failed. Please see master log for details."
+            if name:
+                told = f"{told} ({name}{_line_of(error)})"
         self._add_error(told, str(error), excerpt, said)
 
     def _join_included(
@@ -397,15 +413,22 @@ class Compiler:
         return pillar
 
 
-def _locate_name(name: str, files: Sequence[SlsFile]) -> str:
-    """``path:line: `` of the first line that has the name, or the end of it; empty without any."""
+def _locate_name(name: str, files: Sequence[SlsFile]) -> tuple[SlsFile | None, int]:
+    """The first line that has the name, or the end of it; line 0 where there is none."""
     parts = name.split(".")
     for wanted in (name, name.replace(".", "/"), parts[-1]):
         for file in files:
             for number, line in enumerate(file.text.splitlines(), 1):
                 if wanted in line.partition(" #")[0]:
-                    return f"{file.path}:{number}: "
-    return f"{files[0].path}: " if files else ""
+                    return file, number
+    return files[0] if files else None, 0
+
+
+def _line_of(error: SaltliteError) -> str:
+    """``:7``; nothing where the line is unknown, or one of another file that was imported."""
+    if not isinstance(error, RenderError) or error.imported or not error.line:
+        return ""
+    return f":{error.line}"
 
 
 def _names_one(source: object) -> bool:

@@ -98,7 +98,9 @@ def test_a_broken_file_is_an_error_and_no_detail(cluster: Cluster, roots: Path) 
     finally:
         (roots / "two.sls").write_text(FILES["two.sls"])
     assert pillar["who"] == "m2"
-    assert pillar["_errors"] == ["Rendering SLS 'two' failed. Please see master log for details."]
+    assert pillar["_errors"] == [
+        "Rendering SLS 'two' failed. Please see master log for details. (two.sls:2)"
+    ]
     assert "hunter2" not in cluster.logs()
 
 
@@ -120,6 +122,7 @@ def test_files_that_go_away(cluster: Cluster, roots: Path) -> None:
         shutil.move(roots / "elsewhere", roots / "common.sls")
     assert pillar["_errors"] == [
         "Specified SLS 'common' in environment 'base' is not available on the salt master"
+        " (top.sls:4)"
     ]
 
 

@@ -76,6 +76,8 @@ def shown(answer: Any) -> Any:
     for tag, one in states:
         changes = {key: value for key, value in one["changes"].items() if key != "pid"}
         comment = re.sub(r"/(mnt/cache|tmp)/\S*__salt\S*", "{temporary}", one["comment"])
+        # Behind Salt's words ours say where the declaration is, and what was meant.
+        comment = re.sub(r"(?m)^(salt://\S+:\d+|did you mean).*\n", "", comment)
         found[tag] = {"result": one["result"], "changes": changes, "comment": comment}
     return found
 

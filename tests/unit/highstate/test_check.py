@@ -22,11 +22,30 @@ web packages:
 CASES: dict[str, tuple[str, list[str]]] = {
     "a state that is not there": (
         "nginx:\n  pkg.instaled: []\n",
-        ["web/init.sls:1: nginx: 'pkg.instaled' is not available; did you mean 'pkg.installed'?"],
+        ["web/init.sls:2: nginx: 'pkg.instaled' is not available; did you mean 'pkg.installed'?"],
     ),
     "an argument that is not taken": (
         "/x:\n  file.managed:\n    - contents: a\n    - mod: '0644'\n",
         ["web/init.sls:4: /x: 'mod' is no argument of file.managed; did you mean 'mode'?"],
+    ),
+    "a module and its function, apart": (
+        "nginx:\n  pkg:\n    - pkgs: [a]\n    - instaled\n",
+        ["web/init.sls:4: nginx: 'pkg.instaled' is not available; did you mean 'pkg.installed'?"],
+    ),
+    "letters that are swapped": (
+        "/x:\n  cmd.run:\n    - name: /bin/true\n    - cdw: /tmp\n    - onylif: a\n",
+        [
+            "web/init.sls:4: /x: 'cdw' is no argument of cmd.run; did you mean 'cwd'?",
+            "web/init.sls:5: /x: 'onylif' is no argument of cmd.run; did you mean 'onlyif'?",
+        ],
+    ),
+    "keywords that are passed on": (
+        "a:\n  iptables.append:\n    - table: filter\n    - chain: INPUT\n    - match: state\n"
+        "    - connstate: NEW\n    - dport: 80\n    - jump: ACCEPT\n"
+        "b:\n  module.wait:\n    - name: file.touch\n    - m_name: /x\n"
+        "c:\n  event.send:\n    - name: x/y\n    - orders: 3\n"
+        "d:\n  module.run:\n    - file.touch:\n      - name: /x\n",
+        [],
     ),
     "an argument that is needed": (
         "/x:\n  file.symlink: []\n",
@@ -124,11 +143,11 @@ TOLD = [
     "part.sls:3: b: 'requir' is no argument of test.nop; did you mean 'require'?",
     "three.sls:2: Too many functions declared in state 'e' in SLS 'three'. "
     "Please choose one of the following: nop, succeed",
-    "three.sls:4: f: 'test.nope' is not available; did you mean 'test.nop'?",
+    "three.sls:5: f: 'test.nope' is not available; did you mean 'test.nop'?",
     "two.sls:3: Rendering SLS 'base:two' failed: ",
     "web.sls:1: Specified SLS gone in saltenv base is not available on the salt master "
     "or through a configured fileserver",
-    "web.sls:2: a: 'tst.nop' is not available; did you mean 'test.nop'?",
+    "web.sls:3: a: 'tst.nop' is not available; did you mean 'test.nop'?",
     "x.sls:1: ID c in SLS x is not a dictionary",
     "y.sls:2: Rendering SLS 'base:y' failed: ",
 ]

@@ -7,6 +7,7 @@ processes. The order is in them.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,8 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     left = {k: v for k, v in answer.items() if k not in ("start_time", "__run_num__", "__sls__")}
     left["changes"] = {key: value for key, value in answer["changes"].items() if key != "pid"}
     left["duration"] = "duration" in answer
+    # Behind Salt's words ours say where the declaration is, and what was meant.
+    left["comment"] = re.sub(r"(?m)^(salt://\S+:\d+|did you mean).*\n", "", answer["comment"])
     plain: dict[str, Any] = as_plain(left)
     return plain
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pillar_errors import without_places
 from repository import DATA
 
 from saltlite.config.load import load_minion
@@ -53,7 +54,7 @@ def test_the_same_pillar(case: dict[str, Any], tmp_path: Path) -> None:
     ctx = context(tmp_path, {"pillar_roots": roots, **options})
     ctx.pillar = LazyPillar(lambda: compile_masterless(ctx))  # as salt-call does
     pillar = compile_masterless(ctx)
-    assert json.loads(json.dumps(pillar)) == case.get("ours", case["pillar"])
+    assert without_places(json.loads(json.dumps(pillar))) == case.get("ours", case["pillar"])
 
 
 def test_an_override_begins_joined_lists_and_comes_first(tmp_path: Path) -> None:
@@ -71,3 +72,38 @@ def test_nodegroups_without_a_name(tmp_path: Path) -> None:
     options = {"nodegroups": {"ng": "web*"}, "ext_pillar": [{"nodegroups": None}]}
     ctx = context(tmp_path, {"pillar_roots": roots, **options})
     assert compile_masterless(ctx)["nodegroups"] == ["ng"]
+
+
+PLACES = {
+    "top.sls": "base:\n  '*':\n  - roles.web\n  - flat\n  - gone\n  - listed\n  - missing\n",
+    "roles/web/init.sls": "password: hunter2\nport: {{ nosuch.thing }}\n",
+    "flat.sls": "a: 1\nsecret: hunter2: x\n",
+    "listed.sls": "- hunter2\n",
+    "missing.sls": "include:\n  - nowhere\n",
+}
+
+
+def test_the_minion_is_told_where_an_error_is_and_no_more(tmp_path: Path) -> None:
+    ctx = context(tmp_path, {"pillar_roots": plant({"base": PLACES}, tmp_path)})
+    safe = "Please see master log for details."
+    away = "in environment 'base' is not available on the salt master"
+    assert compile_masterless(ctx) == {
+        "_errors": [
+            f"Rendering SLS 'roles.web' failed. {safe} (roles/web/init.sls:2)",
+            f"Rendering SLS 'flat' failed. {safe} (flat.sls:2)",
+            f"Specified SLS 'gone' {away} (top.sls:5)",
+            "SLS 'listed' does not render to a dictionary (listed.sls)",
+            f"Specified SLS 'nowhere' {away} (missing.sls:2)",
+        ]
+    }
+
+
+def test_the_line_of_an_imported_file_is_not_told_as_one_of_this(tmp_path: Path) -> None:
+    files = {
+        "top.sls": "base: {'*': [a]}",
+        "a.sls": "{% import 'b.jinja' as b %}\nx: 1\n",
+        "b.jinja": "\n\n{{ nosuch.thing }}\n",
+    }
+    ctx = context(tmp_path, {"pillar_roots": plant({"base": files}, tmp_path)})
+    [error] = compile_masterless(ctx)["_errors"]
+    assert error.endswith(" details. (a.sls)")

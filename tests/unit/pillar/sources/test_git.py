@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pillar_errors import without_places
 
 from saltlite.cli import salt_master
 from saltlite.config.load import load_minion
@@ -73,7 +74,7 @@ def compiled(made: Path, tmp_path: Path, *entries: Any, **options: Any) -> dict[
     config = load_minion(tmp_path)
     ctx = MinionContext(config=config, host=Host(), grains={"id": "web1"}, pillar={})
     ctx.functions = Registry(ctx)
-    return compile_masterless(ctx)
+    return without_places(compile_masterless(ctx))
 
 
 def settings(made: Path, tmp_path: Path, *entries: Any, **options: Any) -> str:
