@@ -3,57 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-import psutil
 import pytest
+from checkout import Checkout
 
-ROOT = Path(__file__).parents[2]
 JSON_HEADERS = {"Accept": "application/json", "Content-Type": "application/json"}
 DEEP = "a-directory-so-deep-that-no-unix-socket-has-a-path-of-such-a-length/and-deeper-than-that"
-
-
-class Checkout:
-    """A copy of what the script needs; saltlite is this environment's."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        shutil.copytree(ROOT / "scripts", root / "scripts")
-        home = root / "home"
-        home.mkdir()
-        self.environment = {
-            **os.environ,
-            "SALTLITE_QUICKSTART_BIN": str(Path(sys.executable).parent),
-            "HOME": str(home),
-        }
-
-    def quickstart(self, *args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(self.root / "scripts" / "quickstart"), *args],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=110,
-            check=False,
-        )
-
-    def processes(self) -> list[str]:
-        """Command lines of what runs with a file of this checkout."""
-        found = []
-        for process in psutil.process_iter(["cmdline"]):
-            line = " ".join(process.info["cmdline"] or [])
-            if str(self.root) in line and process.pid != os.getpid():
-                found.append(line)
-        return found
 
 
 @pytest.fixture(params=["", DEEP], ids=["short path", "deep path"])
@@ -92,13 +53,18 @@ def test_one_command_to_three_minions_and_back(checkout: Checkout) -> None:
     for minion in ("web1", "web2", "db1"):
         assert f"{minion}:\n    True" in first.stdout
         assert f"{minion}:\n    I run as " in first.stdout
+    assert "salt '*' state.apply test=True " in first.stdout
+    assert "docs/tutorial.md goes on from here" in first.stdout
     written = (checkout.root / "quickstart" / "etc" / "master").read_text()
+    tree = checkout.root / "quickstart" / "srv" / "salt"
+    (tree / "motd.sls").write_text("mine: {test.nop: []}\n")
     assert_page_works(first.stdout)
 
     again = checkout.quickstart()
     assert again.returncode == 0, again.stdout + again.stderr
     assert "starting" not in again.stdout
     assert (checkout.root / "quickstart" / "etc" / "master").read_text() == written
+    assert (tree / "motd.sls").read_text() == "mine: {test.nop: []}\n"
 
     assert checkout.quickstart("status").returncode == 0
     stopped = checkout.quickstart("stop")
