@@ -57,6 +57,26 @@ def test_running_jobs_survive_a_restart_of_the_minion(installed: Path) -> None:
     assert unit(installed, "salt-master.service")["Service"]["KillMode"] == "mixed"
 
 
+def test_a_reload_is_only_there_where_it_does_something(installed: Path) -> None:
+    """SIGHUP has master and salt-api open their logs anew; to the others it is nothing."""
+    with_reload = {name for name in UNITS if "ExecReload" in unit(installed, name)["Service"]}
+    assert with_reload == {"salt-master.service", "salt-api.service"}
+
+
+def test_the_minion_may_do_everything_and_the_others_no_more_than_they_need(
+    installed: Path,
+) -> None:
+    for name in UNITS:
+        service = unit(installed, name)["Service"]
+        limits = {key for key in service if key.startswith(("Protect", "Restrict", "Private"))}
+        if name == "salt-minion.service":
+            assert limits - {"Restart", "RestartSec"} == set()
+        else:
+            assert {"ProtectKernelModules", "ProtectClock", "RestrictNamespaces"} <= limits
+    master = unit(installed, "salt-master.service")["Service"]
+    assert (master["ProtectSystem"], master["ReadWritePaths"]) == ("full", "-/etc/salt")
+
+
 @pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is in the package systemd"
 )
