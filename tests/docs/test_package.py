@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHEEL_LIMIT_BYTES = 2_150_000
-"""What grows it has a reason: it was 2,100,000 before there was a cluster."""
+WHEEL_LIMIT_BYTES = 2_300_000
+"""What grows it has a reason: it was 2,100,000 before there was a cluster, and 2,150,000 before
+manual pages and completions came with it."""
 LOWER_BOUNDS = dict(
     re.findall(
         r'^  "([A-Za-z0-9-]+)>=([\d.]+)",$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
@@ -53,3 +54,13 @@ def test_the_wheel_is_small_and_whole(tmp_path: Path) -> None:
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "saltlite").rglob("*.py")}
     assert modules <= names
     assert not [name for name in names if name.startswith(("tests/", "scripts/"))]
+    shared = {name.partition(".data/data/share/")[2] for name in names}
+    assert {
+        "man/man1/salt.1",
+        "man/man1/salt-minion.1",
+        "bash-completion/completions/salt",
+        "bash-completion/completions/salt-key",
+        "zsh/site-functions/_salt",
+        "saltlite/systemd/install",
+        "saltlite/systemd/salt-minion.service",
+    } <= shared

@@ -44,13 +44,11 @@ for path in /etc/ssl/certs /etc/xdg/pip /opt/pypi /opt/pypi-more /opt/wheels /et
     if [ -d "$path" ]; then mkdir -p ".$path"; else touch ".$path"; fi
     mount --bind "$path" ".$path"
 done
-cat > usr/bin/systemctl.walk <<'PYTHON'
+mkdir -p usr/local/sbin
+cat > usr/local/sbin/systemctl <<'PYTHON'
 SYSTEMCTL
 PYTHON
-if [ ! -e usr/bin/systemctl ]; then
-    mv usr/bin/systemctl.walk usr/bin/systemctl
-    chmod +x usr/bin/systemctl
-fi
+chmod +x usr/local/sbin/systemctl
 exec chroot . /bin/sh -c 'cd /root/saltlite && exec /bin/bash -s'
 """
 
