@@ -189,10 +189,10 @@ def _masterless_pillar(ctx: MinionContext) -> PlainMap:
 
 def _print_docs(ctx: MinionContext, words: Sequence[str]) -> int:
     wanted = words[0] if words else ""
-    for name in ctx.functions.names():
-        if name.startswith(wanted):
-            sys.stdout.write(sanitize(f"{name}:\n{ctx.functions.doc(name) or ''}\n\n"))
-    return EX_OK
+    found = [name for name in ctx.functions.names() if name.startswith(wanted)]
+    for name in found:
+        sys.stdout.write(sanitize(f"{name}:\n{ctx.functions.doc(name) or ''}\n\n"))
+    return EX_OK if found else complain(f"there is no function {wanted}")
 
 
 def _call_function(

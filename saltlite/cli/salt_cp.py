@@ -93,7 +93,10 @@ class _SaltCp:
         self.screen = Screen.of(config, options)
 
     def run(self) -> int:
-        """Copy; the exit code says only whether the sources were there."""
+        """Copy; the exit code says whether the sources were there and all of them arrived."""
+        for source in self.sources:
+            if not source.exists():
+                return complain(f"{source} does not exist", EX_NO_SOURCE)
         from saltlite.client.jobs import JobClient
 
         with JobClient(self.config) as client:
@@ -117,9 +120,6 @@ class _SaltCp:
         )
 
     def _copy_in_pieces(self, client: JobClient) -> int:
-        for source in self.sources:
-            if not source.exists():
-                return complain(f"{source} does not exist", EX_NO_SOURCE)
         found: dict[str, dict[str, Any]] | None = None
         for file in self._list_files():
             sent = self._send_file(client, file)
@@ -232,12 +232,17 @@ class _SaltCp:
 
     def _show_returns(self, returned: dict[str, Any] | None) -> int:
         if returned is None:
-            from saltlite.cli.salt import NOBODY_MATCHED
+            from saltlite.cli.salt import EX_NOBODY, NOBODY_MATCHED
 
             self.screen.line(NOBODY_MATCHED)
-            return EX_OK
+            return EX_NOBODY
         self.screen.show(returned)
-        return EX_OK
+        return EX_OK if all(map(_has_arrived, returned.values())) else EX_FAILED
+
+
+def _has_arrived(said: object) -> bool:
+    """Whether a minion has written all that it was sent; else it gives a sentence, or ``False``."""
+    return isinstance(said, dict) and all(each is True for each in said.values())
 
 
 if __name__ == "__main__":

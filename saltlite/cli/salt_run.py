@@ -171,6 +171,10 @@ def _show_docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, w
         return EX_OK
     for name, doc in found.items():
         screen.line(f"{name}:\n{doc}")
+    if not found:
+        from saltlite.loader.master_functions import suggest
+
+        return complain(f"'{wanted[0]}' is not available.{suggest(wanted[0])}")
     return EX_OK
 
 
@@ -192,7 +196,9 @@ def _run_here(
         try:
             ran = RunnerClient(ctx).run(name, args, kwargs, jid=jid)
         except FunctionUnavailable as error:
-            screen.line(str(error))
+            from saltlite.loader.master_functions import suggest
+
+            screen.line(f"{error}{suggest(name)}")
             return EX_FAILED
     return _show_return(screen, name, ran)
 
@@ -201,7 +207,7 @@ def _show_return(screen: Screen, name: str, ran: Ran) -> int:
     if ran.wrong is not None and UNKNOWN_KEYWORD in ran.wrong:
         complain(f"Passed invalid arguments: {ran.wrong}")
         screen.show({name: ran.doc}, None)
-        return EX_OK
+        return EX_FAILED
     if ran.wrong is not None:
         screen.line(f"\nPassed invalid arguments: {ran.wrong}\n\nUsage:\n{ran.doc.rstrip()}\n")
         return EX_FAILED

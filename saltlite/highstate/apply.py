@@ -71,6 +71,27 @@ class _Given:
         return cls(**{name: given[name] for name in names if name in given})
 
 
+_OF_CALLS = frozenset(each.name for each in fields(_Given)) | {
+    *("localconfig", "sync_mods", "terse", "mock", "pillar_enc", "orchestration_jid", "mods"),
+    *("top", "show_low", "split", "batch", "full_return", "id_", "snapper_pre", "snapper_post"),
+}
+"""Keywords of calls that run SLS files or a top file; Salt's, also where they mean nothing here."""
+
+
+def _refuse_slips(given: Mapping[str, object]) -> None:
+    """Refuse a misspelt keyword: ``tets=True`` would be a run in earnest."""
+    from saltlite.highstate.slips import is_one_slip
+
+    for key in given:
+        if key in _OF_CALLS or key.startswith("_"):
+            continue
+        for known in sorted(_OF_CALLS):
+            if key[:1] == known[:1] and len(known) >= 4 and is_one_slip(key, known):
+                raise UsageError(
+                    f"'{key}' is no argument of a run of states; did you mean '{known}'?"
+                )
+
+
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What a call of a ``state`` function asks for beside its states."""
@@ -100,10 +121,12 @@ class Wishes:
         ``state_events``. Source: observed on Salt 3006.30.
 
         Raises:
-            UsageError: ``pillar`` is not a map.
+            UsageError: ``pillar`` is not a map, or a keyword is surely misspelt.
             FunctionError: ``saltenv`` is not the one that is locked.
             SaltliteError: the file that ``localconfig`` names cannot be used.
         """
+        if tells and not given.keys() <= _OF_CALLS:
+            _refuse_slips(given)
         config, as_left = localconfig.read_for(ctx, given)
         files, call = config.files, _Given.of(as_left)
         # To name the environment that is locked in is no change.

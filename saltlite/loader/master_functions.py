@@ -53,6 +53,20 @@ class MasterFunctions:
         call = partial(ours, ctx) if takes_context(ours) else ours
         return Runner(name, call, documentation(ours.__doc__) or "")
 
+    def suggest(self, name: str) -> str:
+        """What was meant by a name that is none of ours; only modules like it are imported."""
+        from difflib import get_close_matches
+
+        module, _, function = name.partition(".")
+        if module in self._kind and not function:
+            return f" {module} is a module; -d {module} lists its functions."
+        near = [module, *get_close_matches(module, list(self._kind), n=2, cutoff=0.6)]
+        known = [
+            f"{each}.{one}" for each in dict.fromkeys(near) for one in self._load_functions(each)
+        ]
+        close = get_close_matches(name, known, n=1, cutoff=0.75)
+        return f" Did you mean '{close[0]}'?" if close else ""
+
     def docs(self, wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[str, str]:
         """Documentation by name: of everything, or of the named modules and functions.
 
@@ -117,6 +131,11 @@ def docs(wanted: Sequence[str] = (), ctx: RunnerContext | None = None) -> dict[s
     return _RUNNERS.docs(wanted, ctx)
 
 
+def suggest(name: str) -> str:
+    """A sentence with the runner that was meant by a name that is none; empty without one."""
+    return _RUNNERS.suggest(name)
+
+
 def resolve_wheel(name: str, ctx: RunnerContext) -> Runner:
     """The wheel function ``module.function``.
 
@@ -150,8 +169,19 @@ def wrong_arguments(
         inspect.signature(runner.call).bind(*args, **kwargs)
     except TypeError as error:
         function = runner.name.rpartition(".")[2]
-        return f"{function}() {_python_words(str(error), runner)}"
+        return f"{function}() {_python_words(str(error), runner)}{_suggest_keyword(runner, kwargs)}"
     return None
+
+
+def _suggest_keyword(runner: Runner, kwargs: Mapping[str, object]) -> str:
+    from difflib import get_close_matches
+
+    taken = inspect.signature(runner.call).parameters
+    for key in kwargs:
+        close = get_close_matches(key, list(taken), n=1) if key not in taken else ()
+        if close:
+            return f"; did you mean '{close[0]}'?"
+    return ""
 
 
 def _user_modules(ctx: RunnerContext, kind: str) -> Any:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from saltlite.core.ids import valid_jid
 from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
+from saltlite.errors import SaltliteError
 from saltlite.jobs.entries import format_start, job_entry, metadata_of, show_load
 from saltlite.jobs.history import changes_of, moment_before
 from saltlite.jobs.load import load_of, read_load, read_return
@@ -45,6 +47,8 @@ def lookup_jid(
     """
     del display_progress
     jid = str(jid)
+    if not valid_jid(jid):
+        raise SaltliteError(f"jobs.lookup_jid: {jid[:40]!r} is no job id: it must be 20 digits")
     store = _choose_store(ctx, ext_source)
     found = {minion: read_return(ret) for minion, ret in store.returns(jid).items()}
     data: dict[str, Any] = {}

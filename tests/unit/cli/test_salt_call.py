@@ -183,7 +183,7 @@ def test_documentation(run):
     code, out, _ = run("--local", "-d", "test.ping")
     assert code == 0
     assert out.startswith("test.ping:\n\n    Answer ``True``")
-    assert run("--local", "-d", "nosuch") == (0, "", "")
+    assert run("--local", "-d", "nosuch") == (1, "", "there is no function nosuch\n")
     assert run("--local", "-d")[1].count("CLI Example") > 50
 
 

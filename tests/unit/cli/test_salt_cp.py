@@ -65,10 +65,6 @@ def test_several_minions_and_files(run, master, text, tmp_path):
     assert master.published[0]["tgt"] == ["web1", "db1"]
 
 
-def test_a_missing_source_is_an_empty_answer(run, tmp_path):
-    assert run("web1", tmp_path / "nosuch", "/m/") == (0, "web1:\n    ----------\n", "")
-
-
 def test_what_needs_pieces_is_said(run, master, tmp_path):
     code, out, _err = run("web1", tmp_path, "/m/")
     assert code == 1
@@ -84,8 +80,8 @@ def test_what_needs_pieces_is_said(run, master, tmp_path):
 
 def test_nobody_matches(run, text):
     expected = "No minions matched the target. No command was sent, no jid was assigned.\n"
-    assert run("nomatch", text, "/x") == (0, expected, "")
-    assert run("-C", "nomatch", text, "/x") == (0, expected, "")
+    assert run("nomatch", text, "/x") == (2, expected, "")
+    assert run("-C", "nomatch", text, "/x") == (2, expected, "")
 
 
 def test_too_few_words(run, capsys):
@@ -125,7 +121,7 @@ def test_a_file_that_did_not_arrive_whole_is_said(run, master, tmp_path):
         "return": "0" * 64 if load["fun"] == "file.get_hash" else True
     }
     code, out, err = run("-C", "web1", big, "/m/big")
-    assert code == 0
+    assert code == 1
     assert out == "web1:\n    ----------\n    /m/big:\n        False\n"
     assert "web1: /m/big is not what was sent" in err
 
@@ -158,14 +154,18 @@ def test_who_failed_gets_no_more_pieces(run, master, tmp_path):
     big = tmp_path / "big"
     big.write_bytes(b"x" * 300000)
     code, out, _err = run("-C", "*", big, "/nodir/x")
-    assert code == 0
+    assert code == 1
     assert out.count("False") == 2
     assert len(master.published) == 1
 
 
-def test_a_missing_source_in_pieces(run, tmp_path):
+@pytest.mark.parametrize("options", [["-C"], []])
+def test_a_missing_source(run, master, text, tmp_path, options):
     path = tmp_path / "nosuch"
-    assert run("-C", "web1", path, "/x") == (42, "", f"{path} does not exist\n")
+    told = (42, "", f"{path} does not exist\n")
+    assert run(*options, "web1", path, "/x") == told
+    assert run(*options, "web1", text, path, "/x") == told
+    assert master.published == []
 
 
 def test_no_master(run, master, text):
@@ -174,7 +174,7 @@ def test_no_master(run, master, text):
 
 
 def test_a_nodegroup_that_is_not_there_matches_nobody(run, text):
-    assert run("-N", "none", "x", text, "/y")[0] == 0
+    assert run("-N", "none", text, "/y")[0] == 2
 
 
 def test_version(capsys):

@@ -36,9 +36,29 @@ def test_config(run):
     assert run("config.get", "nosuch") == (0, "", "")
 
 
-@pytest.mark.parametrize("name", ["nosuch.func", "nosuch"])
-def test_what_is_not_there(run, name):
-    assert run(name) == (1, f"'{name}' is not available.\n", "")
+@pytest.mark.parametrize(
+    ("words", "out", "err"),
+    [
+        (["nosuch.func"], "'nosuch.func' is not available.", ""),
+        (["nosuch"], "'nosuch' is not available.", ""),
+        (["jobs"], "'jobs' is not available. jobs is a module; -d jobs lists its functions.", ""),
+        (
+            ["jobs.lokup_jid"],
+            "'jobs.lokup_jid' is not available. Did you mean 'jobs.lookup_jid'?",
+            "",
+        ),
+        (
+            ["manag.up"],
+            "'manag.up' is not available. Did you mean 'manage.up'?",
+            "",
+        ),
+        (["jobs.lookup_jid", "x"], "jobs.lookup_jid: 'x' is no job id: it must be 20 digits", ""),
+        (["-d", "nosuch"], "", "'nosuch' is not available."),
+        (["-d", "jobs.nosuch"], "", "'jobs.nosuch' is not available."),
+    ],
+)
+def test_a_mistake_is_one_line_and_1(run, words, out, err):
+    assert run(*words) == (1, out and f"{out}\n", err and f"{err}\n")
 
 
 def test_wrong_arguments(run):
@@ -52,9 +72,15 @@ def test_wrong_arguments(run):
 
 def test_a_keyword_that_is_not_taken_shows_what_is(run):
     code, out, err = run("manage.up", "bogus=1")
-    assert code == 0
+    assert code == 1
     assert out.startswith("manage.up:\n    \n")
     assert err == "Passed invalid arguments: up() got an unexpected keyword argument 'bogus'\n"
+
+
+def test_a_misspelt_keyword_is_told_with_the_right_one(run):
+    told = "up() got an unexpected keyword argument 'tgt_typ'; did you mean 'tgt_type'?"
+    code, _out, err = run("manage.up", "tgt_typ=list")
+    assert (code, err) == (1, f"Passed invalid arguments: {told}\n")
 
 
 def test_an_exception_is_a_traceback_and_1(run):

@@ -106,6 +106,23 @@ def test_a_misspelt_argument_is_a_warning_with_its_line(tree: Tree) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("fun", "slip", "meant"),
+    [
+        ("state.apply", "tets", "test"),
+        ("state.sls", "pilar", "pillar"),
+        ("state.apply", "tst", "test"),
+    ],
+)
+def test_a_misspelt_keyword_of_a_run_is_refused(
+    tree: Tree, fun: str, slip: str, meant: str
+) -> None:
+    ctx = tree({"a.sls": "a: test.succeed_with_changes"})
+    with pytest.raises(UsageError, match=f"'{slip}' is no argument .* mean '{meant}'"):
+        ctx.functions.call(fun, "a", **{slip: True})
+    assert ctx.functions.call("state.apply", "a", other=1, __pub_x=1, mock=False)
+
+
 def test_high_data_without_files_have_no_place(tree: Tree) -> None:
     high = {"a": {"test": ["nop", {"requir": []}]}, "b": {"test": ["nope"]}}
     found = tree({}).functions.call("state.high", high)
