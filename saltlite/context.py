@@ -80,6 +80,16 @@ class TwoWays(Protocol):
         """The other way, for one thread; as the first one it may raise any SaltliteError."""
 
 
+class MasterView(Protocol):
+    """How the masters see this minion; what ``doctor`` asks."""
+
+    def masters(self) -> list[tuple[str, int]]:
+        """Name or address and port of each master; raises ConfigError."""
+
+    def sign_in(self, address: str, port: int, timeout_s: float) -> None:
+        """Ask to be let in, and keep nothing; raises RequestTimeout, AuthError, CryptoError."""
+
+
 class JobTable(Protocol):
     """The jobs of this minion that run now."""
 
@@ -168,6 +178,8 @@ class MinionContext:
     """Is told which state of a run begins: its function and id, its number, and of how many."""
     pillar_is_fresh: bool = True
     """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
+    master_view: Callable[[], MasterView] | None = None
+    """How the masters see this minion; loaded when ``doctor`` asks."""
     master_side: RunnerContext | None = None
     """The runner for which functions and states run on the master itself; else ``None``."""
 

@@ -36,10 +36,12 @@ def runner_context(
     user: str = "",
     *,
     pillar_patterns: bool = True,
+    reads_only: bool = False,
 ) -> Iterator[RunnerContext]:
     """What runners may reach; ``write`` prints a line, ``user`` is who asked (else whoever we are).
 
-    Without ``pillar_patterns`` all targets compare whole values of pillar.
+    With ``reads_only`` no job store is made where there is none. Without ``pillar_patterns`` all
+    targets compare whole values of pillar.
     Files and sockets are opened when they are needed first, and closed at the end.
     """
     from saltlite.cli import regexes, stores
@@ -53,7 +55,7 @@ def runner_context(
     regexes.match_outside()
     with ExitStack() as stack:
         opened = stores.open_stores(config)
-        store = opened.open_jobs()
+        store = opened.open_jobs(read_only=reads_only)
         stack.callback(store.close)
         local = stack.enter_context(
             LocalClient(

@@ -142,6 +142,11 @@ def _run_runner(config: MasterConfig, options: optparse.Values, arguments: list[
     if options.doc or not (arguments or options.args_stdin):
         return _show_docs(config, screen, arguments, whole=not options.doc)
     name, args, kwargs = _read_words(options, arguments)
+    if name.startswith("doctor"):
+        from saltlite.cli import doctor
+
+        if name in doctor.WORDS:
+            return _show_value(screen, doctor.examine_master(config, args, kwargs))
     if options.async_:
         return _in_background(config, screen, options, name, args, kwargs)
     return _run_here(config, screen, name, args, kwargs, options.jid)
@@ -214,8 +219,12 @@ def _show_return(screen: Screen, name: str, ran: Ran) -> int:
     if not ran.success:
         screen.line(str(ran.return_))
         return EX_FAILED
-    value = ran.return_
-    code = _exit_code(value) or (ran.retcode & 0xFF)
+    return _show_value(screen, ran.return_, ran.retcode)
+
+
+def _show_value(screen: Screen, value: Any, retcode: int = 0) -> int:
+    """Print what a runner returned; the exit code."""
+    code = _exit_code(value) or (retcode & 0xFF)
     outputter = None
     if isinstance(value, Mapping) and set(value) == {"outputter", "data"}:
         outputter, value = value["outputter"], value["data"]

@@ -142,7 +142,9 @@ def without_effect(places: Mapping[str, object], role: str) -> str:
 
     ``places`` are the names with the place where each is set; ``role`` is whose they are.
     """
-    unread = [f"{name} ({places[name]})" for name in sorted(places) if _is_unread(name, role)]
+    unread = [
+        f"{name} ({places[name]})" for name in sorted(places) if is_without_effect(name, role)
+    ]
     return f"Set, but without effect yet: {', '.join(unread)}" if unread else ""
 
 
@@ -159,7 +161,8 @@ def _is_needless(name: str) -> bool:
     return name.startswith("cluster_") and name in OTHER_OPTIONS
 
 
-def _is_unread(name: str, role: str) -> bool:
+def is_without_effect(name: str, role: str) -> bool:
+    """Whether an option is one of Salt's that the daemon of this role does not obey."""
     if role == "master" and _is_needless(name):
         return False
     if name in WITHOUT_EFFECT or name in _OF_THE_OTHERS[role]:

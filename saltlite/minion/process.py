@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from saltlite.config.minion import MinionConfig
-from saltlite.context import MinionContext
+from saltlite.context import MasterView, MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID
 from saltlite.core.plain import Plain, PlainMap
@@ -354,6 +354,7 @@ def job_context(pipe: Pipe, setup: Setup, start: Start) -> MinionContext:
             master=PipeMaster(pipe),
             job=dict(start.job),
             listen=lambda prefix: _listen(setup, prefix),
+            master_view=lambda: _view_masters(setup),
             # The one of the last refresh: runs of states have it compiled anew.
             pillar_is_fresh=False,
         )
@@ -375,6 +376,12 @@ def _listen(setup: Setup, prefix: str) -> Any:
     paths, hash_type = setup.config.paths, setup.config.files.hash_type
     sockets = MinionSockets(Path(paths.sock_dir), setup.minion_id, hash_type)
     return EventSubscriber(sockets.event_pub, (prefix,))
+
+
+def _view_masters(setup: Setup) -> MasterView:
+    from saltlite.minion.master_view import MasterViewOf
+
+    return MasterViewOf(setup.config)
 
 
 def return_load(minion_id: str, job: TakenJob, fields: Mapping[str, Any]) -> dict[str, Any]:

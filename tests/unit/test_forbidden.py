@@ -33,6 +33,7 @@ BROAD_HANDLERS = {
     "minion/spawner.py": "the job runner, for jobs in threads",
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
+    "doctor/run.py": "a forked child must never return; a check that fails is a finding",
     "modules/mine.py": "a job runner of its own: one mine function must not lose the others",
     "modules/saltcheck.py": "a job runner of its own: one test must not lose the others",
     "master/job_mirror.py": "a plug-in's callback: a returner must not keep a job from its minions",
@@ -76,6 +77,7 @@ DYNAMIC_ATTRIBUTES = {
 WALL_CLOCK = {
     "cluster/administration.py": "what two clocks differ by",
     "cluster/key_ring.py": "serials are times of PostgreSQL's clock, which a node alone goes by",
+    "doctor/machine.py": "ages of files, and what clocks differ by",
     "databases/spool.py": "when records that were dropped were told of, and a file put aside",
     "cli/login.py": "age of a file, by its mtime",
     "highstate/control.py": "age of what was said to a run, by its mtime",

@@ -43,7 +43,31 @@ def test_prints_what_salt_prints(name, caplog):
 
 
 def test_every_outputter_has_recordings():
-    assert set(OUTPUTTERS) <= set(FILES)
+    assert set(OUTPUTTERS) - {"doctor"} <= set(FILES)
+
+
+REPORT = {
+    "findings": [
+        {"severity": "error", "check": "disk", "what": "full\033", "where": "/v", "mend": "rm x"},
+        {"severity": "note", "check": "keys", "what": "one waits", "where": "", "mend": ""},
+    ],
+    "fine": ["ports", "files"],
+}
+SHOWN = """\
+error: disk: full?
+    where: /v
+    mend:  rm x
+note: keys: one waits
+fine: ports, files"""
+
+
+def test_a_doctors_report():
+    assert render(REPORT, "doctor", OutputOptions()) == SHOWN
+    indented = "\n".join(f"    {line}" for line in SHOWN.splitlines())
+    assert render({"m1": REPORT}, "doctor", OutputOptions()) == f"m1:\n{indented}"
+    colored = render(REPORT, "doctor", OutputOptions(color=True))
+    assert colored.startswith("\033[0;1;31merror: disk: full?\033[0;0m\n")
+    assert render({"m1": "no"}, "doctor", OutputOptions()) == "m1:\n    no"
 
 
 def test_an_unknown_outputter_is_said_and_nested_is_used(caplog):

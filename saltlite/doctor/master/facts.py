@@ -1,0 +1,47 @@
+"""What the checks of a master are given."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from saltlite.core.dataclasses import dataclass, field
+from saltlite.doctor.machine import Machine
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.runner_context import RunnerContext
+
+LOCK_FILE: Final = ".master.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class MasterFacts:
+    """The master's configuration, the machine, and what runners may reach.
+
+    Nothing of ``ctx`` that changes anything is used: it is read.
+    """
+
+    config: MasterConfig
+    ctx: RunnerContext
+    machine: Machine = field(default_factory=Machine)
+
+    @property
+    def user(self) -> str:
+        """Whom the master runs as."""
+        return self.config.process.user
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """The two ports with their options."""
+        network = self.config.network
+        return {"publish_port": network.publish_port, "ret_port": network.ret_port}
+
+    @property
+    def lock_path(self) -> str:
+        """The file that a master holds as long as it runs."""
+        return os.path.join(self.config.paths.cachedir, LOCK_FILE)
+
+    def find_master(self) -> int | None:
+        """The process id of the master that runs here; ``None`` if none does."""
+        return self.machine.lock_holder(self.lock_path)
