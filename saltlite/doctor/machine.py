@@ -170,6 +170,13 @@ class Machine:
         except OSError:
             return None
 
+    def size_bytes(self, path: str) -> int | None:
+        """The size of a file; ``None``: it is not there."""
+        try:
+            return os.stat(path).st_size
+        except OSError:
+            return None
+
     def now_s(self) -> float:
         """This machine's clock, in seconds since the epoch."""
         return time.time()

@@ -16,11 +16,10 @@ OTHERS_WRITE: Final = 0o022
 OTHERS_READ: Final = 0o077
 EVERYBODY_READS: Final = 0o004
 
-SECRET_WORDS: Final = ("passwd", "password", "secret", "token", "private_key", "api_key", "_pass")
-NO_SECRETS: Final = ("token_file", "token_dir", "token_expire", "eauth_tokens", "keep_acl_in_token")
+SECRET_WORDS: Final = ("passwd", "password", "secret", "private_key", "api_key", "_pass")
+ENDINGS: Final = ("token",)
+NO_SECRETS: Final = ("keep_acl_in_token",)
 """Options about such things, which hold none."""
-
-OptionValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,10 @@ def find_secret_options(sections: Mapping[str, type[Any]]) -> Callable[[str], bo
 
 def sounds_secret(name: str) -> bool:
     """Whether an option of this name holds a password or the like."""
-    return name not in NO_SECRETS and any(word in name.lower() for word in SECRET_WORDS)
+    word = name.lower()
+    if name in NO_SECRETS:
+        return False
+    return word.endswith(ENDINGS) or any(one in word for one in SECRET_WORDS)
 
 
 def below(directory: str, *names: str) -> list[str]:

@@ -110,6 +110,24 @@ class Repository:
             self._update_quietly(wait=status is None)
         return self._read_names()
 
+    def probe(self, timeout_s: float) -> None:
+        """Ask the remote for its names; nothing is written.
+
+        Raises:
+            RepositoryError: it does not answer in time, or does not let us in.
+        """
+        address = self._remote_address()
+        self._run_git(
+            "ls-remote",
+            "--quiet",
+            "--heads",
+            "--",
+            address,
+            bare=False,
+            reads_remote=True,
+            timeout_s=timeout_s,
+        )
+
     def update(self) -> bool:
         """Fetch; whether anything is another now.
 
@@ -279,6 +297,7 @@ class Repository:
         bare: bool = True,
         reads_remote: bool = False,
         work_tree: str | None = None,
+        timeout_s: float = FETCH_S,
     ) -> str:
         place = ["--git-dir", self._bare_path] if bare else []
         if work_tree is not None:
@@ -292,12 +311,12 @@ class Repository:
         }
         try:
             done = self._host.run(
-                argv, env=variables, clean_env=True, cwd=work_tree, timeout_s=FETCH_S
+                argv, env=variables, clean_env=True, cwd=work_tree, timeout_s=timeout_s
             )
         except CommandError as error:
             raise RepositoryError(f"git cannot be started: {error}") from error
         if done.timed_out:
-            raise RepositoryError(f"git {words[0]} takes longer than {FETCH_S:.0f} s")
+            raise RepositoryError(f"git {words[0]} takes longer than {timeout_s:.0f} s")
         if done.exit_code != 0:
             said = done.stderr.strip().replace(self._access.url, self.public_url)
             raise RepositoryError(f"git {words[0]} exits with {done.exit_code}: {said}")

@@ -7,11 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
 from saltlite.core.output_options import CYAN, GREEN, LIGHT_RED, YELLOW, OutputOptions
 from saltlite.core.plain import Plain
 from saltlite.outputters import nested
 
 COLORS = {"error": LIGHT_RED, "warning": YELLOW, "note": CYAN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """What of a report is shown."""
+
+    findings: object = None
+    fine: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """One finding, as it came."""
+
+    severity: object = ""
+    check: object = ""
+    what: object = ""
+    where: object = ""
+    mend: object = ""
 
 
 def output(data: Plain, options: OutputOptions) -> str:
@@ -24,7 +45,9 @@ def output(data: Plain, options: OutputOptions) -> str:
 
 
 def _is_report(value: Plain) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("findings"), (list, tuple))
+    if not isinstance(value, Mapping):
+        return False
+    return isinstance(read_fields(_Report, value).findings, (list, tuple))
 
 
 def _format_minions(data: Mapping[str, Plain], options: OutputOptions) -> Iterator[str]:
@@ -38,29 +61,23 @@ def _format_minions(data: Mapping[str, Plain], options: OutputOptions) -> Iterat
 def _format_report(
     report: Mapping[str, Plain], options: OutputOptions, indent: str
 ) -> Iterator[str]:
-    findings = report["findings"]
-    for one in findings if isinstance(findings, (list, tuple)) else ():
+    shown = read_fields(_Report, report)
+    for one in shown.findings if isinstance(shown.findings, (list, tuple)) else ():
         if isinstance(one, Mapping):
-            yield from _format_finding(one, options, indent)
-    fine = _join_names(report.get("fine"), options)
-    if fine:
-        yield indent + options.paint(f"fine: {fine}", GREEN)
+            yield from _format_finding(read_fields(_Row, one), options, indent)
+    names = shown.fine if isinstance(shown.fine, (list, tuple)) else ()
+    if names:
+        text = options.clean(", ".join(str(name) for name in names))
+        yield indent + options.paint(f"fine: {text}", GREEN)
 
 
-def _format_finding(
-    finding: Mapping[str, Plain], options: OutputOptions, indent: str
-) -> Iterator[str]:
+def _format_finding(row: _Row, options: OutputOptions, indent: str) -> Iterator[str]:
     severity, check, what, where, mend = (
-        options.clean(str(finding.get(name) or ""))
-        for name in ("severity", "check", "what", "where", "mend")
+        options.clean(str(one or ""))
+        for one in (row.severity, row.check, row.what, row.where, row.mend)
     )
     yield indent + options.paint(f"{severity}: {check}: {what}", COLORS.get(severity, ""))
     if where:
         yield f"{indent}    where: {where}"
     if mend:
         yield f"{indent}    mend:  {mend}"
-
-
-def _join_names(value: Plain, options: OutputOptions) -> str:
-    names = value if isinstance(value, (list, tuple)) else ()
-    return options.clean(", ".join(str(name) for name in names))

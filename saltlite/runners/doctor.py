@@ -11,7 +11,7 @@ from typing import Any
 from saltlite.runner_context import RunnerContext
 
 
-def check(ctx: RunnerContext, only: str = "", skip: str = "") -> dict[str, Any]:
+def check(ctx: RunnerContext, only: str = "", skip: str = "", ask: str = "") -> dict[str, Any]:
     """Look at the master, and say what is wrong, where, and which command mends it.
 
     Return a map: ``findings`` (each with ``severity``: note, warning or error; ``check``, ``what``,
@@ -25,15 +25,21 @@ def check(ctx: RunnerContext, only: str = "", skip: str = "") -> dict[str, Any]:
     skip
         All but these.
 
+    ask
+        Compare the clocks of these minions (a glob) with the master's. This publishes a job, which
+        is on record like any other.
+
     CLI Example:
 
         salt-run doctor
         salt-run doctor only=disk,ports
         salt-run doctor skip=pillar --out=json
+        salt-run doctor only=clock ask='*'
     """
     from saltlite.doctor.master import CHECKS
     from saltlite.doctor.master.facts import MasterFacts
     from saltlite.doctor.run import examine
 
-    report = examine(CHECKS, MasterFacts(ctx.config, ctx), only=only, skip=skip)
+    facts = MasterFacts(ctx.config, ctx, ask=str(ask))
+    report = examine(CHECKS, facts, only=only, skip=skip)
     return {"outputter": "doctor", "data": report}

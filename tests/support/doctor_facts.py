@@ -12,7 +12,7 @@ import yaml
 
 from saltlite.config.load import load_master, load_minion
 from saltlite.doctor.finding import Finding
-from saltlite.doctor.machine import Lookup, Machine
+from saltlite.doctor.machine import Lookup, Machine, ProcessFacts
 from saltlite.doctor.master.facts import MasterFacts
 from saltlite.doctor.minion.facts import MinionFacts
 
@@ -28,12 +28,20 @@ class FakeMachine(Machine):
         daemon: int | None = None,
         names: Mapping[str, Lookup] | None = None,
         now_s: float | None = None,
+        below: Sequence[ProcessFacts] = (),
+        limit: int | None = None,
+        own_name: tuple[str, float] = ("m1.example.com", 0.0),
+        clock_kept: bool | None = True,
     ) -> None:
         self.listening = set(listening)
         self.refusing = dict(refusing or {})
         self.daemon = daemon
         self.names = dict(names or {})
         self.fixed_now_s = now_s
+        self.below = list(below)
+        self.limit = limit
+        self.name = own_name
+        self.clock_kept = clock_kept
 
     def listens(self, port: int) -> bool:
         return port in self.listening
@@ -46,6 +54,18 @@ class FakeMachine(Machine):
 
     def resolve(self, name: str) -> Lookup:
         return self.names.get(name, Lookup((name,), "", 0.0))
+
+    def processes_below(self, pid: int) -> list[ProcessFacts]:
+        return self.below
+
+    def file_limit(self, pid: int) -> int | None:
+        return self.limit
+
+    def own_name(self) -> tuple[str, float]:
+        return self.name
+
+    def is_clock_kept(self) -> bool | None:
+        return self.clock_kept
 
     def now_s(self) -> float:
         return super().now_s() if self.fixed_now_s is None else self.fixed_now_s
@@ -97,7 +117,9 @@ def master_facts(
     keys: Mapping[str, Mapping[str, str]] | None = None,
     cache: FakeCache | None = None,
     connected: Mapping[str, str] | None = None,
-    view: Any = None,
+    ask: str = "",
+    local: Any = None,
+    cluster: Any = None,
     **options: Any,
 ) -> MasterFacts:
     """The facts of a master with these options."""
@@ -110,9 +132,11 @@ def master_facts(
         cache=cache or FakeCache(),
         accepted=lambda: stored.list("minions"),
         connected=lambda: dict(connected or {}),
-        master_view=None if view is None else lambda: view,
+        expected=lambda _tgt, _kind: stored.list("minions"),
+        local=local,
+        cluster=None if cluster is None else lambda: cluster,
     )
-    return MasterFacts(config, ctx, machine or FakeMachine(daemon=1))  # type: ignore[arg-type]
+    return MasterFacts(config, ctx, machine or FakeMachine(daemon=1), ask)  # type: ignore[arg-type]
 
 
 class FakeView:
@@ -143,7 +167,8 @@ def minion_facts(
     **options: Any,
 ) -> MinionFacts:
     """The facts of a minion with these options."""
-    write_options(directory, "minion", {"id": "m1", **options})
+    given = {name: one for name, one in {"id": "m1", **options}.items() if one is not None}
+    write_options(directory, "minion", given)
     config = load_minion(directory, environ={}, cache_id=False)
     return MinionFacts(config, view, pillar or {}, machine or FakeMachine(daemon=1))
 

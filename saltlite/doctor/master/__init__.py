@@ -5,8 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from saltlite.doctor.master import disk, files, options, ports
+from saltlite.doctor.master import (
+    clock,
+    clones,
+    disk,
+    dns,
+    files,
+    gitfs,
+    grains,
+    jobs,
+    keys,
+    limits,
+    options,
+    ports,
+    schedule,
+    versions,
+    workers,
+)
 from saltlite.doctor.master.facts import MasterFacts
 from saltlite.doctor.run import Check
 
-CHECKS: Final[Sequence[Check[MasterFacts]]] = (ports, disk, files, options)
+CHECKS: Final[Sequence[Check[MasterFacts]]] = (
+    ports,
+    workers,
+    disk,
+    files,
+    options,
+    keys,
+    clones,
+    versions,
+    grains,
+    clock,
+    dns,
+    limits,
+    jobs,
+    schedule,
+    gitfs,
+)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.doctor.machine import Machine
@@ -25,6 +26,8 @@ class MasterFacts:
     config: MasterConfig
     ctx: RunnerContext
     machine: Machine = field(default_factory=Machine)
+    ask: str = ""
+    """Minions that may be asked, a glob; nobody without it."""
 
     @property
     def user(self) -> str:
@@ -45,3 +48,16 @@ class MasterFacts:
     def find_master(self) -> int | None:
         """The process id of the master that runs here; ``None`` if none does."""
         return self.machine.lock_holder(self.lock_path)
+
+    def read_grains(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The accepted minions of whom grains are cached, with these."""
+        for minion in self.ctx.accepted():
+            grains = self.ctx.cache.fetch("grains", minion)
+            if isinstance(grains, Mapping):
+                yield minion, grains
+
+    def ask_worker(self, port: int, timeout_s: float) -> float | None:
+        """How long a worker took to answer, in seconds; ``None`` if none did in time."""
+        from saltlite.doctor.worker_ping import ask_worker
+
+        return ask_worker(self.config.network.interface, port, timeout_s)

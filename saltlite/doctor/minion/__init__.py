@@ -5,8 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from saltlite.doctor.minion import disk, files, options, ports
+from saltlite.doctor.minion import (
+    clock,
+    disk,
+    dns,
+    files,
+    identity,
+    key,
+    options,
+    ports,
+    returns,
+    schedule,
+)
 from saltlite.doctor.minion.facts import MinionFacts
 from saltlite.doctor.run import Check
 
-CHECKS: Final[Sequence[Check[MinionFacts]]] = (ports, disk, files, options)
+CHECKS: Final[Sequence[Check[MinionFacts]]] = (
+    ports,
+    key,
+    disk,
+    files,
+    options,
+    identity,
+    clock,
+    dns,
+    returns,
+    schedule,
+)
