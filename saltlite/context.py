@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.job_times import JobTimes
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.services import EventSink
 from saltlite.errors import FunctionUnavailable
@@ -180,6 +181,8 @@ class MinionContext:
     """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
     master_view: Callable[[], MasterView] | None = None
     """How the masters see this minion; loaded when ``doctor`` asks."""
+    times: JobTimes = field(default_factory=JobTimes)
+    """When this job was where; told to the master with what it returns."""
     master_side: RunnerContext | None = None
     """The runner for which functions and states run on the master itself; else ``None``."""
 

@@ -34,7 +34,9 @@ from saltlite.client.collect import (
 from saltlite.client.hearers import BlockingHearers, Connections
 from saltlite.client.identity import local_key, sender
 from saltlite.client.job_request import JobRequest, credentials_of
+from saltlite.core.job_times import now_us
 from saltlite.core.messages import (
+    ASKED_AT,
     FOLLOW,
     NO_MINIONS,
     NOT_AUTHENTICATED,
@@ -247,7 +249,7 @@ class JobClient:
             key=self._local_key(options),
             kwargs=options,
             to=self._syndics_timeout_s(request),
-            extra={FOLLOW: True} if followed else {},
+            extra={ASKED_AT: now_us(), **({FOLLOW: True} if followed else {})},
         )
         answer = self._send_as_user(load.to_wire(), timeout_s)
         reply = PublishReply.from_wire(answer)

@@ -699,6 +699,10 @@ FOLLOW = "__follow__"
 """In a ``publish`` or ``runner``: ``True`` where a ticket for the returns is wanted. In its reply:
 the ticket. Not in Salt; docs/wire.md, "follow"."""
 
+ASKED_AT = "__asked_at__"
+"""In a ``publish``: when the client asked, in microseconds since the epoch. Not in Salt, whose
+masters pass over it; docs/one-job.md."""
+
 NO_MINIONS = "Master could not resolve minions for target"
 
 

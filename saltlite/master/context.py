@@ -159,6 +159,20 @@ class RunSink(Protocol):
         """Hand a request over; raises StoreError if none is taken now."""
 
 
+class MarkSink(Protocol):
+    """Where is noted when something happened to a job."""
+
+    def note(self, kind: int, jid: str, minion: str, *times_us: int) -> None:
+        """See :class:`saltlite.jobs.marks.Marks`; never fails."""
+
+
+class NoMarks:
+    """Notes nothing."""
+
+    def note(self, kind: int, jid: str, minion: str, *times_us: int) -> None:
+        """Pass over it."""
+
+
 @dataclass(slots=True)
 class MasterContext:
     """All that a handler may reach. ``wall_s`` and ``steady_s`` are the only clocks."""
@@ -194,11 +208,26 @@ class MasterContext:
     # Each worker keeps its own: a module may be asked by each of them in one interval.
     looked_at: dict[str, float] = field(default_factory=dict)
     """Token → when its owner was last found to be welcome, by the steady clock."""
+    marks: MarkSink = field(default_factory=NoMarks)
+    came_us: int = 0
+    """When the request in hand came to this machine; 0 is not known."""
+    taken_us: int = 0
+    """When this worker began with it."""
 
     @property
     def config(self) -> MasterConfig:
         """The configuration."""
         return self.shared.config
+
+    def note_request(self, came_s: float) -> None:
+        """Begin with a request that came then, by the steady clock (0: not known)."""
+        self.taken_us = self.wall_us()
+        waited_s = self.steady_s() - came_s if came_s else 0.0
+        self.came_us = self.taken_us - int(waited_s * 1e6) if came_s else 0
+
+    def wall_us(self) -> int:
+        """The wall clock in microseconds since the epoch."""
+        return int(self.wall_s() * 1e6)
 
     def now(self) -> datetime:
         """The wall clock in UTC."""

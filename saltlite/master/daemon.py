@@ -26,6 +26,7 @@ from saltlite.core.jid import latest_stored, latest_usable
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import ConfigError, NoSuchUser, StoreError
+from saltlite.jobs.marks import Marks
 from saltlite.jobs.stored import OWN
 from saltlite.master import noncefile
 from saltlite.master.acl import Access, process_user, write_keys
@@ -279,7 +280,7 @@ class Master:
             *(
                 ChildSpec(
                     f"MWorker-{number}",
-                    MWorker(number, shared.sockets, answerer_maker(shared, workers)).run,
+                    MWorker(number, shared.sockets, answerer_maker(shared, workers, number)).run,
                     stop_group=1,
                     grace_s=WORKERS_GRACE_S,
                 )
@@ -428,7 +429,7 @@ class Master:
 
 
 def answerer_maker(
-    shared: Shared, workers: int
+    shared: Shared, workers: int, number: int = 0
 ) -> Callable[[Life, zmq.Context[zmq.Socket[bytes]]], Dispatcher]:
     """What makes a worker's dispatcher, in the worker's own process."""
 
@@ -447,6 +448,7 @@ def answerer_maker(
             publisher=stores.open_publisher(context),
             workers=workers,
             extend=life.extend,
+            marks=Marks(shared.cachedir, f"MWorker-{number}"),
         )
         return Dispatcher(ctx)
 

@@ -68,12 +68,16 @@ class Dispatcher:
         begun = self.begin(frame, alone=True)
         return begun if isinstance(begun, bytes) else self.finish([begun])[0]
 
-    def begin(self, frame: bytes, *, alone: bool, slow: bool = True) -> bytes | Begun:
+    def begin(
+        self, frame: bytes, *, alone: bool, slow: bool = True, came_s: float = 0.0
+    ) -> bytes | Begun:
         """The reply to ``frame``, or what is to be finished together with others.
 
         ``ASK_ALONE`` if it must be ``alone``, ``ASK_SLOW`` if it is slow and may not be so now:
-        nothing has been done, and its nonce is not used.
+        nothing has been done, and its nonce is not used. ``came_s`` is when it came to this
+        machine, by the steady clock; 0 is not known.
         """
+        self._ctx.note_request(came_s)
         try:
             minimum = self._ctx.config.keys.minimum_auth_version
             # The option can raise the bound only: below 3 a minion could act for another.

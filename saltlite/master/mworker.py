@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import zmq
 
 from saltlite.master.child import Life
-from saltlite.master.lanes import ANY
+from saltlite.master.lanes import ANY, unpack_turn
 from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.bus import EVENTS_LINGER_MS
 from saltlite.transport.codec import pack
@@ -36,7 +36,7 @@ HANDLER_FAILED: Final = pack("Some exception handling minion payload")
 class Answerer(Protocol):
     """What a worker needs of the dispatcher."""
 
-    def begin(self, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
+    def begin(self, frame: bytes, *, alone: bool, slow: bool, came_s: float = 0.0) -> bytes | Any:
         """The reply, or what :meth:`finish` needs; see :mod:`saltlite.master.lanes`."""
 
     def finish(self, begun: Sequence[Any]) -> list[bytes]:
@@ -98,17 +98,27 @@ class MWorker:
             return 0
         # The supervisor counts from here; the next poll shows that it is done.
         life.busy(REQUEST_LIMIT_S)
-        socket.send_multipart(answer_all(self._answerer, frames, slow=turn == ANY))
+        lane, came_s = unpack_turn(turn, len(frames))
+        socket.send_multipart(answer_all(self._answerer, frames, slow=lane == ANY, came_s=came_s))
         return len(frames)
 
 
-def answer_all(answerer: Answerer, frames: Sequence[bytes], *, slow: bool = True) -> list[bytes]:
+def answer_all(
+    answerer: Answerer,
+    frames: Sequence[bytes],
+    *,
+    slow: bool = True,
+    came_s: Sequence[float] = (),
+) -> list[bytes]:
     """The replies to ``frames``, one each; nothing escapes from here.
 
-    ``slow``: one of them may take its time.
+    ``slow``: one of them may take its time. ``came_s``: when each came to this machine.
     """
     alone = len(frames) == 1
-    begun = [_begin_request(answerer, frame, alone=alone, slow=slow) for frame in frames]
+    begun = [
+        _begin_request(answerer, frame, alone=alone, slow=slow, came_s=came)
+        for frame, came in zip(frames, came_s or [0.0] * len(frames), strict=True)
+    ]
     # All that have begun together: their returns are one transaction and one flush.
     finished = iter(
         _finish_requests(answerer, [one for one in begun if not isinstance(one, bytes)])
@@ -116,9 +126,11 @@ def answer_all(answerer: Answerer, frames: Sequence[bytes], *, slow: bool = True
     return [one if isinstance(one, bytes) else next(finished) for one in begun]
 
 
-def _begin_request(answerer: Answerer, frame: bytes, *, alone: bool, slow: bool) -> bytes | Any:
+def _begin_request(
+    answerer: Answerer, frame: bytes, *, alone: bool, slow: bool, came_s: float
+) -> bytes | Any:
     try:
-        return answerer.begin(frame, alone=alone, slow=slow)
+        return answerer.begin(frame, alone=alone, slow=slow, came_s=came_s)
     except Exception:
         log.exception("A request of %d bytes could not be handled", len(frame))
         return HANDLER_FAILED

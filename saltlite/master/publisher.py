@@ -16,9 +16,11 @@ from typing import Any, Final
 import zmq
 
 from saltlite.channel.publication import seal_publication
+from saltlite.core.job_times import now_us
 from saltlite.core.messages import as_bytes, as_map
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
+from saltlite.jobs.marks import SENT, Marks
 from saltlite.master.child import BEAT_S, EXIT_CANNOT_START, Life
 from saltlite.master.connections import Connections, available_descriptors
 from saltlite.master.context import Shared
@@ -43,6 +45,7 @@ class Publisher:
         self._shared = shared
         self._crypticle: tuple[int, Crypticle] | None = None
         self._repeats: Repeats | None = None
+        self._marks = Marks(shared.cachedir, "Publisher")
 
     def run(self, life: Life) -> None:
         """Open the sockets, publish until told to stop, then empty the line."""
@@ -161,6 +164,7 @@ class Publisher:
                 job = as_map(order.get("job"), "job")
                 if "frame" in order:  # sealed by another node of the cluster, or by us for all
                     self._send_frame(port, as_bytes(order["frame"], "frame"), order.get("topics"))
+                    self._marks.note(SENT, str(job.get("jid")), "", now_us())
                 else:
                     self._publish_job(port, job, order.get("topics"))
                 if self._repeats is not None:
@@ -186,6 +190,7 @@ class Publisher:
         )
         log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
         self._send_frame(port, message, topics)
+        self._marks.note(SENT, str(job.get("jid")), "", now_us())
 
     def _send_frame(self, port: PublishPort, message: bytes, topics: Any) -> None:
         if not self._shared.config.network.zmq_filtering:

@@ -30,7 +30,8 @@ from typing import Any, Final, TypeAlias
 
 from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.ids import valid_function
-from saltlite.core.messages import FOLLOW, Job, PublishLoad
+from saltlite.core.job_times import is_moment
+from saltlite.core.messages import ASKED_AT, FOLLOW, Job, PublishLoad
 from saltlite.core.targets import Expected, Target, has_pillar_pattern
 from saltlite.errors import PatternTooSlow, TargetError, WireError
 from saltlite.transport.codec import pack
@@ -273,6 +274,7 @@ FREE: Final[Mapping[str, Check]] = {
     "delimiter": lambda value: _is_text(value) and 0 < len(value) <= 8,
     "metadata": _is_metadata,
     "start_event": _is_flag,
+    ASKED_AT: is_moment,  # for jobs.trace alone
     FOLLOW: _is_flag,  # a ticket for the job's own returns: master/commands/follow.py
     "cmd": lambda value: value == "mk_token",  # what Salt's own `salt -T` leaves there
     # What clients say of themselves, and nobody else hears:

@@ -34,7 +34,7 @@ from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.connections import EVENTS, Connections, available_descriptors
 from saltlite.master.deferred_replies import AGAIN, LATE, Owed
-from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
+from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, pack_turn, slow_at_once
 from saltlite.master.pipelines import Pipelines
 from saltlite.transport.addresses import MasterSockets, ipc, tcp
 from saltlite.transport.codec import pack
@@ -81,6 +81,7 @@ class RequestFrame:
     """A request frame, and whom the reply goes to. ``alone``: not together with others.
 
     ``slow``: a worker said that it takes long. ``joined`` have sent the same frame since then.
+    ``came_s`` is when it was read, by the monotonic clock.
     """
 
     identity: bytes
@@ -88,6 +89,7 @@ class RequestFrame:
     alone: bool = False
     slow: bool = False
     joined: list[bytes] = field(default_factory=list)
+    came_s: float = field(default_factory=time.monotonic)
 
 
 @dataclass(slots=True)
@@ -321,7 +323,8 @@ class ReqServer:
     ) -> None:
         self._last_number += 1
         # A REP socket hands back, in front of its reply, what came before the empty frame.
-        head = (_NUMBER.pack(self._last_number), b"", ANY if may_be_slow else QUICK)
+        turn = pack_turn(ANY if may_be_slow else QUICK, [one.came_s for one in requests])
+        head = (_NUMBER.pack(self._last_number), b"", turn)
         try:
             port.socket.send_multipart((*head, *(one.body for one in requests)), zmq.NOBLOCK)
         except zmq.Again:  # its connection has just ended; the monitor will say so
@@ -352,7 +355,9 @@ class ReqServer:
         if len(self._slow) >= SLOW_LIMIT or self._slow_bytes >= SLOW_LIMIT_BYTES:
             self._answer(request.identity, WORKER_LOST)
             return
-        self._slow.append(RequestFrame(request.identity, request.body, slow=True))
+        self._slow.append(
+            RequestFrame(request.identity, request.body, slow=True, came_s=request.came_s)
+        )
         self._slow_bytes += len(request.body)
 
     def _take_reply(self, port: Port) -> None:
@@ -370,7 +375,10 @@ class ReqServer:
         for request, reply in zip(requests, replies, strict=True):
             # From one that has it alone, or has leave, it would go round without end.
             if reply == ASK_ALONE and not request.alone:
-                handed_back.append(RequestFrame(request.identity, request.body, alone=True))
+                again = RequestFrame(
+                    request.identity, request.body, alone=True, came_s=request.came_s
+                )
+                handed_back.append(again)
             elif reply == ASK_SLOW and not port.may_be_slow:
                 self._let_wait(request)
             elif reply.startswith(LATE):

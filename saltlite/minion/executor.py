@@ -69,6 +69,7 @@ class _Running:
 
     job: TakenJob
     master: str
+    received_us: int = 0
     pid: int = 0
     started: int = 0
     """When its process did, as ``start_ticks`` has it: another one may get the same id."""
@@ -116,12 +117,15 @@ class Executor:
 
     # --- taking jobs -----------------------------------------------------------------------
 
-    def take(self, job: TakenJob, master: str) -> None:
-        """Start ``job``, or let it wait its turn, or refuse it with a return."""
+    def take(self, job: TakenJob, master: str, received_us: int = 0) -> None:
+        """Start ``job``, or let it wait its turn, or refuse it with a return.
+
+        ``received_us`` is when it came, by the wall clock; 0 if it did not come from a master.
+        """
         if self._stopping:
             return
         is_slotless = isinstance(job.fun, str) and job.fun in SLOTLESS
-        running = _Running(job, master, slotless=is_slotless)
+        running = _Running(job, master, received_us, slotless=is_slotless)
         # The proc file first: if the minion dies in between, the next start returns for the job.
         if self._has_slot(running):
             self._write_proc_file(running)
@@ -213,7 +217,12 @@ class Executor:
         reader, writer = await open_stream(ours)
         try:
             exited = await self._spawner.spawn(running.title, theirs)
-            start = {"task": "job", "job": running.job.fields, "master": running.master}
+            start = {
+                "task": "job",
+                "job": running.job.fields,
+                "master": running.master,
+                "received_us": running.received_us,
+            }
             writer.write(frame_message({**start, "grains": grains, "pillar": pillar}))
             # The process may live on, for its returners; it takes no slot for that.
             if await self._listen_to_job(running, reader, writer):

@@ -125,6 +125,7 @@ def call_function(name: str, arg: Sequence[object], job: TakenJob, ctx: MinionCo
     # Of several functions each begins without the failure of the one before.
     ctx.retcode = 0
     function = _resolve_function(name, ctx)
+    ctx.times.note_found()
     args, kwargs = split_args([_as_keyword(item) for item in arg])
     call_kwargs = _kwargs_for(name, function.call, kwargs, job)
     value = as_plain(_call_through_executors(function.call, args, call_kwargs, job, ctx))

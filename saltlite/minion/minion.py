@@ -26,6 +26,7 @@ import zmq.asyncio
 from saltlite.context import MinionContext
 from saltlite.core import tags
 from saltlite.core.dataclasses import replace
+from saltlite.core.job_times import now_us
 from saltlite.core.messages import Job, event_refusal
 from saltlite.core.mine import mine_load
 from saltlite.core.plain import PlainMap
@@ -556,8 +557,9 @@ class Minion:
             log.warning("job %s is dropped: too many came before the start was over", job.jid)
 
     def _consider_job(self, link: Link, job: Job) -> None:
-        self._rest_later()
         """Take the job if it is meant for us and new."""
+        received_us = now_us()
+        self._rest_later()
         if self._stopping.is_set() or not self._is_meant(link, job):
             return
         # A master that repeats what was taken long ago is no reason to tell of a late job.
@@ -575,11 +577,11 @@ class Minion:
         if isinstance(job.fun, str) and job.fun in CONTROL:
             self._answer_question(link, TakenJob.of(fields))
         else:
-            self._take_job(TakenJob.of(fields), link.name)
+            self._take_job(TakenJob.of(fields), link.name, received_us)
 
-    def _take_job(self, job: TakenJob, master: str) -> None:
+    def _take_job(self, job: TakenJob, master: str, received_us: int = 0) -> None:
         self._has_run_states = self._has_run_states or applies_states(job)
-        self._executor.take(job, master)
+        self._executor.take(job, master, received_us)
 
     def _is_meant(self, link: Link, job: Job) -> bool:
         grains, pillar = self._facts.of(link.name)

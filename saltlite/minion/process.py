@@ -22,6 +22,7 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MasterView, MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID
+from saltlite.core.job_times import WIRE_NAME, JobTimes, now_us
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import ConfigError, StoreError, WireError
 from saltlite.host import Host
@@ -112,12 +113,17 @@ class JobHost(Host):
 class PipeMaster:
     """The master, reached through the loop's connection. Fulfils ``context.MasterLink``."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe, times: JobTimes) -> None:
         self._pipe = pipe
+        self._times = times
 
     def request(self, load: PlainMap) -> Plain:
         """One request and its reply; raises RequestTimeout, or LoopGone without a loop."""
-        reply: Plain = self._pipe.ask({"op": "request", "load": as_plain(load)})
+        began_us = now_us()
+        try:
+            reply: Plain = self._pipe.ask({"op": "request", "load": as_plain(load)})
+        finally:
+            self._times.note_asked(str(load.get("cmd", "")), began_us)
         return reply
 
 
@@ -273,15 +279,21 @@ def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     _note(proc, job, pid, master)
     pipe.send({"op": "started", "pid": pid})
     ctx = job_context(pipe, setup, start)
+    times = ctx.times
+    times.received_us, times.begun_us = start.received_us, now_us()
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
+        times.ended_us = now_us()
         # Noted before the return is handed over: then the minion may stop, and this be killed.
         delivery = _delivery_of(job, load, ctx)
         is_noted = bool(delivery.names) and setup.open_undelivered().take(jid, delivery)
         if job.unreturned:
             _say(pipe, {"op": "result", "name": jid})
         else:
-            data = pack_return(Parcel(load, master, time.time()), setup.minion_id, job)
+            times.made_us = now_us()
+            # To the master alone: returners have Salt's fields.
+            timed = {**load, WIRE_NAME: times.to_wire()}
+            data = pack_return(Parcel(timed, master, time.time()), setup.minion_id, job)
             _hand_over(pipe, setup.spool(), jid, data)
         # After the return is in the spool: a next start that sees both takes the job for done.
         proc.remove(jid)
@@ -343,6 +355,7 @@ def job_context(pipe: Pipe, setup: Setup, start: Start) -> MinionContext:
     """All that the functions of one job may reach."""
     from saltlite.loader.registry import with_functions
 
+    times = JobTimes()
     return with_functions(
         MinionContext(
             config=setup.config,
@@ -351,7 +364,8 @@ def job_context(pipe: Pipe, setup: Setup, start: Start) -> MinionContext:
             pillar=start.pillar,
             events=PipeEvents(pipe),
             jobs=PipeJobs(pipe, TakenJob.of(start.job).jid),
-            master=PipeMaster(pipe),
+            master=PipeMaster(pipe, times),
+            times=times,
             job=dict(start.job),
             listen=lambda prefix: _listen(setup, prefix),
             master_view=lambda: _view_masters(setup),

@@ -76,6 +76,8 @@ class Start:
     functions: Mapping[str, Any] = field(default_factory=dict)
     jids: Sequence[str] = ()
     spools: Sequence[str] = ()
+    received_us: int = 0
+    """When the job came from its master."""
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Start:

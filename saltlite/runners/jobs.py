@@ -5,12 +5,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from saltlite.core.ids import valid_jid
 from saltlite.core.job_query import JobQuery
 from saltlite.core.numbers import is_digits
-from saltlite.errors import SaltliteError
+from saltlite.errors import FunctionError, SaltliteError
 from saltlite.jobs.entries import format_start, job_entry, metadata_of, show_load
 from saltlite.jobs.history import changes_of, moment_before
 from saltlite.jobs.load import load_of, read_load, read_return
@@ -255,6 +256,34 @@ def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
     targets = [*job.minions, *_list_named_targets(job)]
     missing = [one for one in dict.fromkeys(targets) if one not in returned]
     return reasons(ctx, jid, missing)
+
+
+def trace(ctx: RunnerContext, jid: str, minion: str = "") -> dict[str, Any]:
+    """Show where the time of a job went, step by step, on the master and on one minion.
+
+    Each step has the second at which it began, how long it took, and where that was; the longest is
+    marked. Of state runs each state is a step. The master keeps its own steps of the last 2,048
+    jobs, and of as many returns for each worker; what a minion says of itself is kept with its
+    return, for as long as the job. Real Salt minions say nothing of themselves, but for their
+    states. If the clocks of master and minion contradict each other, that is said and allowed for.
+
+    minion
+        The minion to look at; without it the one that returned last.
+
+    CLI Example:
+
+        salt-run jobs.trace 20260102030405000006
+        salt-run jobs.trace 20260102030405000006 minion=web1 --out=json
+    """
+    from saltlite.jobs.trace import trace_job  # which this function alone needs
+
+    jid = str(jid)
+    store = _choose_store(ctx, None)
+    job = store.job(jid)
+    if job is None:
+        raise FunctionError(f"{UNKNOWN}: {jid}")
+    data = trace_job(Path(ctx.config.paths.cachedir), job, store.returns(jid), str(minion))
+    return {"outputter": "timeline", "data": data}
 
 
 def changes(

@@ -36,6 +36,7 @@ OUR_OWN = {
     "runners": {
         "state.diff",
         "jobs.changes",
+        "jobs.trace",
         "jobs.why",
         "manage.overview",
         "cache.contains",

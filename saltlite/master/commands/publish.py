@@ -16,7 +16,9 @@ from saltlite.channel.publication import topics
 from saltlite.core import tags
 from saltlite.core.dataclasses import replace
 from saltlite.core.jid import usable_jid
+from saltlite.core.job_times import read_moment
 from saltlite.core.messages import (
+    ASKED_AT,
     AUTHENTICATION_REFUSED,
     FOLLOW,
     NO_MINIONS,
@@ -27,6 +29,7 @@ from saltlite.core.messages import clear_refusal as error
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.core.targets import Expected, Target, is_compared_whole
 from saltlite.errors import PatternTooSlow, StoreError, WireError
+from saltlite.jobs.marks import JOB
 from saltlite.master.acl import AuthenticatedUser
 from saltlite.master.commands import matching
 from saltlite.master.commands.follow import grant_ticket
@@ -299,7 +302,10 @@ def send_job(
             # An empty list gives all rights, so that no rights are a rule that gives none.
             rules = [] if limits is None else list(limits) or [{}]
             job |= {"to": _patience_of(ctx, wanted), AUTH_LIST: rules}
+        stored_us = ctx.wall_us()
         notice = ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
+        asked_us = read_moment(wanted.extra.get(ASKED_AT))
+        ctx.marks.note(JOB, jid, "", asked_us, ctx.came_us, ctx.taken_us, stored_us, ctx.wall_us())
     except StoreError as problem_:
         who = printable(wanted.user, 80)
         log.error("Job %s of user %s is not published: %s", jid, who, problem_)

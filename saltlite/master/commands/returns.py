@@ -24,7 +24,9 @@ from saltlite.channel.master import OpenedRequest, verify_signed_load
 from saltlite.core import tags
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import FUNCTION_LIMIT, UNASKED_JID, UNSTORED_JID
+from saltlite.core.job_times import WIRE_NAME, check_wire
 from saltlite.core.messages import JobReturn
+from saltlite.jobs.marks import RETURN
 from saltlite.master.context import MasterContext
 from saltlite.master.jobcache import Stored
 from saltlite.master.rates import UNASKED_PER_S
@@ -46,6 +48,24 @@ class Due:
     jid: str
     minion_id: str
     load: Mapping[str, Any]
+    times: list[Any] | None = None
+    """When the minion was where with it."""
+    came_us: int = 0
+    taken_us: int = 0
+
+    @classmethod
+    def of(cls, ctx: MasterContext, jid: str, minion_id: str, load: Mapping[str, Any]) -> Due:
+        """A return that has just been opened; who hears of it is not told its times."""
+        shown = dict(load)
+        times = check_wire(shown.pop(WIRE_NAME, None))
+        return cls(jid, minion_id, shown, times, ctx.came_us, ctx.taken_us)
+
+    def record(self) -> dict[str, Any]:
+        """What of it goes on record."""
+        kept = _without_secrets(self.load)
+        if self.times is not None:
+            kept[WIRE_NAME] = self.times
+        return kept
 
 
 def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | None:
@@ -66,7 +86,7 @@ def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | No
     ):
         ctx.refusals.refuse("return", f"minion {request.id} was not asked {returned.jid}")
         return False
-    return Due(returned.jid, request.id, request.load)
+    return Due.of(ctx, returned.jid, request.id, request.load)
 
 
 def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
@@ -79,10 +99,15 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
         # Nothing is kept, so each return is the first; the bus hears of it all the same.
         outcomes = [Stored.NEW] * len(due)
     else:
-        outcomes = ctx.jobs.add_returns(
-            [(one.jid, one.minion_id, _without_secrets(one.load)) for one in due]
-        )
-    return [_fire_return(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
+        outcomes = ctx.jobs.add_returns([(one.jid, one.minion_id, one.record()) for one in due])
+    stored_us = ctx.wall_us()
+    replies = [_fire_return(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
+    fired_us = ctx.wall_us()
+    for one, stored in zip(due, outcomes, strict=True):
+        if stored is Stored.NEW:
+            times = (one.came_us, one.taken_us, stored_us, fired_us)
+            ctx.marks.note(RETURN, one.jid, one.minion_id, *times)
+    return replies
 
 
 def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
@@ -144,7 +169,7 @@ def _accept_unasked(
         ctx.refusals.refuse(
             "return", f"minion {request.id} returns much unasked: {forgotten} older ones forgotten"
         )
-    return Due(jid, request.id, load)
+    return Due.of(ctx, jid, request.id, load)
 
 
 def _fire_return(ctx: MasterContext, due: Due, stored: Stored) -> bool | None:
