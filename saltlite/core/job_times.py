@@ -31,7 +31,7 @@ def now_us() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MasterRequests:
     """What a job asked the master for: ``count`` requests of one kind.
 
     ``first_us`` is when the first began, ``spent_us`` how long the answers took together.
@@ -63,7 +63,7 @@ class JobTimes:
     ended_us: int = 0
     made_us: int = 0
     """The return was made, to be spooled and sent."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, MasterRequests] = field(default_factory=dict)
 
     def note_found(self) -> None:
         """The function is there."""
@@ -76,9 +76,9 @@ class JobTimes:
             return
         spent_us = max(0, now_us() - began_us)
         self.asked[cmd] = (
-            Asked(cmd, began_us, 1, spent_us)
+            MasterRequests(cmd, began_us, 1, spent_us)
             if before is None
-            else Asked(cmd, before.first_us, before.count + 1, before.spent_us + spent_us)
+            else MasterRequests(cmd, before.first_us, before.count + 1, before.spent_us + spent_us)
         )
 
     def to_wire(self) -> list[Any]:
@@ -120,7 +120,9 @@ def read_wire(plain: object) -> JobTimes | None:
         return None
     base = good[0]
     received, found, ended, made = (0 if one is None else base + one for one in good[1:MOMENTS])
-    requests = [Asked(cmd, base + first, n, spent) for cmd, first, n, spent in good[MOMENTS:]]
+    requests = [
+        MasterRequests(cmd, base + first, n, spent) for cmd, first, n, spent in good[MOMENTS:]
+    ]
     return JobTimes(received, base, found, ended, made, {one.cmd: one for one in requests})
 
 

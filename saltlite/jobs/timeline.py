@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, replace
 from saltlite.core.jid import jid_time
-from saltlite.core.job_times import Asked, JobTimes
+from saltlite.core.job_times import JobTimes, MasterRequests
 from saltlite.jobs import marks
 from saltlite.jobs.marks import Mark
 
@@ -272,7 +272,7 @@ def _requests(minion: str, own: JobTimes | None) -> list[Span]:
     return [] if own is None else [_describe_request(minion, one) for one in own.asked.values()]
 
 
-def _describe_request(minion: str, asked: Asked) -> Span:
+def _describe_request(minion: str, asked: MasterRequests) -> Span:
     what = ASKED_FOR.get(asked.cmd, f"{asked.cmd} of the master")
     times = f" ({asked.count} requests, together)" if asked.count > 1 else ""
     return Span(

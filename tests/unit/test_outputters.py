@@ -18,6 +18,8 @@ from saltlite.loader.outputters import render
 
 CASES = DATA / "output"
 OWN_COLOURS = re.compile(r"\x1b\[0;(\d;)?\d{0,2}m")
+OUR_OWN = {"doctor", "timeline"}
+"""Outputters that Salt does not have."""
 FILES = sorted(path.stem for path in CASES.glob("*.json"))
 
 
@@ -43,7 +45,7 @@ def test_prints_what_salt_prints(name, caplog):
 
 
 def test_every_outputter_has_recordings():
-    assert set(OUTPUTTERS) - {"doctor"} <= set(FILES)
+    assert set(OUTPUTTERS) <= {*FILES, *OUR_OWN}
 
 
 REPORT = {
@@ -68,6 +70,24 @@ def test_a_doctors_report():
     colored = render(REPORT, "doctor", OutputOptions(color=True))
     assert colored.startswith("\033[0;1;31merror: disk: full?\033[0;0m\n")
     assert render({"m1": "no"}, "doctor", OutputOptions()) == "m1:\n    no"
+
+
+def test_the_steps_of_a_job_are_lines():
+    step = {"at_s": 0.5, "took_s": 1.25, "where": "web1", "what": "function ran"}
+    inner = {**step, "what": "cmd.run \033[2Jslow", "inner": True, "longest": True}
+    data = {
+        "jid": "20260102030405000006", "function": "state.apply", "minion": "web1",
+        "total_s": 2.0, "steps": [step, inner], "notes": ["a note"],
+    }  # fmt: skip
+    title, head, first, second, note = render(data, "timeline", OutputOptions()).splitlines()
+    assert title == "20260102030405000006  state.apply  web1  2.000 s"
+    assert head.split() == ["at", "s", "took", "s", "where", "what"]
+    assert first == "   0.5000    1.2500  web1  function ran"
+    assert second.startswith("   0.5000    1.2500  web1    cmd.run ")
+    assert second.endswith("slow  <-- longest")
+    assert "\033" not in second
+    assert note == "a note"
+    assert render({"Error": "none"}, "timeline", OutputOptions()) == "Error:\n    none"
 
 
 def test_an_unknown_outputter_is_said_and_nested_is_used(caplog):

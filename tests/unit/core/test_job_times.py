@@ -3,12 +3,12 @@
 import pytest
 
 from saltlite.core import job_times
-from saltlite.core.job_times import COMMANDS_MOST, Asked, JobTimes, check_wire, read_wire
+from saltlite.core.job_times import COMMANDS_MOST, JobTimes, MasterRequests, check_wire, read_wire
 from saltlite.transport.codec import pack
 
 
 def test_there_and_back():
-    times = JobTimes(10, 20, 30, 0, 50, {"_pillar": Asked("_pillar", 31, 2, 90)})
+    times = JobTimes(10, 20, 30, 0, 50, {"_pillar": MasterRequests("_pillar", 31, 2, 90)})
     assert times.to_wire() == [20, -10, 10, None, 30, ["_pillar", 11, 2, 90]]
     assert read_wire(times.to_wire()) == times
 
@@ -25,7 +25,7 @@ def test_requests_of_a_kind_are_added_up(monkeypatch):
     times = JobTimes()
     times.note_asked("_serve_file", 100)
     times.note_asked("_serve_file", 200)
-    assert times.asked == {"_serve_file": Asked("_serve_file", 100, 2, 70)}
+    assert times.asked == {"_serve_file": MasterRequests("_serve_file", 100, 2, 70)}
 
 
 def test_kinds_of_requests_have_a_bound():

@@ -3,7 +3,7 @@
 import pytest
 
 from saltlite.core.dataclasses import replace
-from saltlite.core.job_times import Asked, JobTimes
+from saltlite.core.job_times import JobTimes, MasterRequests
 from saltlite.jobs import marks
 from saltlite.jobs.marks import JOB, RETURN, SEEN, SENT, Mark
 from saltlite.jobs.timeline import (
@@ -75,7 +75,7 @@ def test_a_clock_that_is_apart_is_said_and_allowed_for(ahead_s):
     by = ahead_s * S
     own = JobTimes(
         OWN.received_us + by, OWN.begun_us + by, OWN.found_us + by, OWN.ended_us + by,
-        OWN.made_us + by, {"_pillar": Asked("_pillar", OWN.found_us + by, 1, 500)},
+        OWN.made_us + by, {"_pillar": MasterRequests("_pillar", OWN.found_us + by, 1, 500)},
     )  # fmt: skip
     line = timeline("web1", MASTER, own)
     # There it took 100 µs, and back 999,990 µs: half of the difference cannot be known.

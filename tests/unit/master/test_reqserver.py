@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,15 @@ from ports import free_port
 
 from saltlite.config.master import NetworkOptions
 from saltlite.master import reqserver
-from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, slow_at_once
+from saltlite.master.lanes import (
+    ANY,
+    ASK_ALONE,
+    ASK_SLOW,
+    QUICK,
+    pack_turn,
+    slow_at_once,
+    unpack_turn,
+)
 from saltlite.master.reqserver import JOINED_MOST, TOGETHER, WORKER_LOST, ReqServer
 from saltlite.transport.addresses import MasterSockets, ipc
 
@@ -157,7 +166,8 @@ def test_what_is_handed_back_is_handed_out_alone(place: Place) -> None:
         asked += turn
         worker.send(b"re " + turn[0])
     worker.send_multipart([ASK_ALONE, *(b"re " + one for one in turn[1:])])
-    assert worker.recv_multipart() == [ANY, *turn[:1]]
+    lane, *bodies = worker.recv_multipart()
+    assert (lane[:1], bodies) == (ANY, turn[:1])
     worker.send(b"at last")
     asked += turn
     taken(worker, TOGETHER - len(asked))
@@ -261,7 +271,7 @@ def busy(three: Place) -> tuple[Place, Pool, list[zmq.Socket[bytes]]]:
     at_it = []
     for _ in range(3):
         worker, (leave, body) = pool.next()
-        if leave == ANY:
+        if leave[:1] == ANY:
             at_it.append(worker)
         else:
             assert body.startswith(b"slow")
@@ -277,7 +287,7 @@ def test_one_worker_is_kept_from_what_is_slow(
     for _ in range(5):
         (caller,) = three.ask(b"quick")
         worker, turn = pool.next()
-        assert turn == [QUICK, b"quick"]
+        assert (turn[0][:1], turn[1:]) == (QUICK, [b"quick"])
         worker.send(b"done")
         assert caller.recv() == b"done"
     assert pool.is_idle()
@@ -289,7 +299,7 @@ def test_what_waits_is_done_as_soon_as_there_is_leave(
     _three, pool, at_it = busy
     at_it[0].send(b"done")
     _worker, (leave, body) = pool.next()
-    assert leave == ANY
+    assert leave[:1] == ANY
     assert body.startswith(b"slow")
 
 
@@ -300,7 +310,7 @@ def test_a_worker_that_ends_gives_its_leave_back(
     pool.workers.remove(at_it[0])
     at_it[0].close(linger=0)
     _worker, (leave, body) = pool.next()
-    assert leave == ANY
+    assert leave[:1] == ANY
     assert body.startswith(b"slow")
 
 
@@ -312,7 +322,7 @@ def test_the_same_request_once_more_joins_the_first(
     for _ in range(JOINED_MOST):
         callers += three.ask(b"slow 4")
         worker, turn = pool.next()
-        assert turn == [QUICK, b"slow 4"]
+        assert (turn[0][:1], turn[1:]) == (QUICK, [b"slow 4"])
         worker.send(ASK_SLOW)
     for worker in at_it:
         worker.send(b"done")
@@ -328,3 +338,18 @@ def test_the_same_request_once_more_joins_the_first(
 
 def test_a_single_worker_does_all() -> None:
     assert [slow_at_once(workers) for workers in (1, 2, 5)] == [1, 1, 4]
+
+
+def test_a_worker_is_told_when_each_request_came(place: Place) -> None:
+    worker, began_s = place.worker(0), time.monotonic()
+    place.ask(b"one")
+    turn, *bodies = worker.recv_multipart()
+    lane, (came_s,) = unpack_turn(turn, len(bodies))
+    assert lane == ANY
+    assert began_s <= came_s <= time.monotonic()
+
+
+def test_a_turn_without_times() -> None:
+    assert unpack_turn(pack_turn(QUICK, [1.5, 2.5]), 2) == (QUICK, (1.5, 2.5))
+    assert unpack_turn(QUICK, 2) == (QUICK, (0.0, 0.0))
+    assert unpack_turn(b"", 1) == (b"", (0.0,))
