@@ -12,7 +12,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltlite.cli import login
@@ -429,19 +428,22 @@ class _Salt:
 
     def _follow_outcomes(self, run: JobRun) -> Iterator[Outcome]:
         """What comes of the job, with a line on the terminal while nothing does."""
+        import time
+
         from saltlite.cli.live import follow_job
-        from saltlite.core.job_times import now_us
 
         seen: list[tuple[str, int]] = []
         try:
             for outcome in follow_job(run, self._status_line()):
                 yield outcome
                 # When the next one is asked for, this one has been printed.
-                seen.append((outcome.id, now_us()))
+                seen.append((outcome.id, time.time_ns() // 1000))
         finally:
             self._note_seen(run.jid, seen)
 
     def _note_seen(self, jid: str, seen: Sequence[tuple[str, int]]) -> None:
+        from pathlib import Path
+
         from saltlite.jobs.marks import note_seen
 
         note_seen(Path(self.config.paths.cachedir), jid, seen)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,6 @@ from saltlite.client.collect import (
 from saltlite.client.hearers import BlockingHearers, Connections
 from saltlite.client.identity import local_key, sender
 from saltlite.client.job_request import JobRequest, credentials_of
-from saltlite.core.job_times import now_us
 from saltlite.core.messages import (
     ASKED_AT,
     FOLLOW,
@@ -249,7 +249,7 @@ class JobClient:
             key=self._local_key(options),
             kwargs=options,
             to=self._syndics_timeout_s(request),
-            extra={ASKED_AT: now_us(), **({FOLLOW: True} if followed else {})},
+            extra={ASKED_AT: time.time_ns() // 1000, **({FOLLOW: True} if followed else {})},
         )
         answer = self._send_as_user(load.to_wire(), timeout_s)
         reply = PublishReply.from_wire(answer)

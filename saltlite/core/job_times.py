@@ -7,8 +7,7 @@ passes over it. Source: docs/wire.md#_return.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, field
@@ -23,11 +22,6 @@ COMMAND_LENGTH_MOST: Final = 40
 
 LATEST_US: Final = 1 << 53
 """The year 2255; what lies behind it is no time."""
-
-
-def now_us() -> int:
-    """The wall clock."""
-    return time.time_ns() // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +58,20 @@ class JobTimes:
     made_us: int = 0
     """The return was made, to be spooled and sent."""
     asked: dict[str, MasterRequests] = field(default_factory=dict)
+    clock: Callable[[], int] | None = None
+    """The wall clock, in microseconds; ``None`` where nobody will want to know."""
 
     def note_found(self) -> None:
         """The function is there."""
-        self.found_us = now_us()
+        if self.clock is not None:
+            self.found_us = self.clock()
 
-    def note_asked(self, cmd: str, began_us: int) -> None:
-        """A request to the master that began then has been answered."""
+    def note_asked(self, cmd: str, began_us: int, ended_us: int) -> None:
+        """A request to the master has been answered."""
         before = self.asked.get(cmd)
         if before is None and len(self.asked) >= COMMANDS_MOST:
             return
-        spent_us = max(0, now_us() - began_us)
+        spent_us = max(0, ended_us - began_us)
         self.asked[cmd] = (
             MasterRequests(cmd, began_us, 1, spent_us)
             if before is None

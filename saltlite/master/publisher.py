@@ -16,7 +16,6 @@ from typing import Any, Final
 import zmq
 
 from saltlite.channel.publication import seal_publication
-from saltlite.core.job_times import now_us
 from saltlite.core.messages import as_bytes, as_map
 from saltlite.crypto.cipher import Crypticle
 from saltlite.errors import StoreError, WireError
@@ -164,7 +163,7 @@ class Publisher:
                 job = as_map(order.get("job"), "job")
                 if "frame" in order:  # sealed by another node of the cluster, or by us for all
                     self._send_frame(port, as_bytes(order["frame"], "frame"), order.get("topics"))
-                    self._marks.note(SENT, str(job.get("jid")), "", now_us())
+                    self._marks.note(SENT, str(job.get("jid")), "", time.time_ns() // 1000)
                 else:
                     self._publish_job(port, job, order.get("topics"))
                 if self._repeats is not None:
@@ -190,7 +189,7 @@ class Publisher:
         )
         log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
         self._send_frame(port, message, topics)
-        self._marks.note(SENT, str(job.get("jid")), "", now_us())
+        self._marks.note(SENT, str(job.get("jid")), "", time.time_ns() // 1000)
 
     def _send_frame(self, port: PublishPort, message: bytes, topics: Any) -> None:
         if not self._shared.config.network.zmq_filtering:

@@ -26,7 +26,6 @@ import zmq.asyncio
 from saltlite.context import MinionContext
 from saltlite.core import tags
 from saltlite.core.dataclasses import replace
-from saltlite.core.job_times import now_us
 from saltlite.core.messages import Job, event_refusal
 from saltlite.core.mine import mine_load
 from saltlite.core.plain import PlainMap
@@ -558,7 +557,7 @@ class Minion:
 
     def _consider_job(self, link: Link, job: Job) -> None:
         """Take the job if it is meant for us and new."""
-        received_us = now_us()
+        received_us = time.time_ns() // 1000
         self._rest_later()
         if self._stopping.is_set() or not self._is_meant(link, job):
             return

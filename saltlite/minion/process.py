@@ -22,7 +22,7 @@ from saltlite.config.minion import MinionConfig
 from saltlite.context import MasterView, MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import UNASKED_JID
-from saltlite.core.job_times import WIRE_NAME, JobTimes, now_us
+from saltlite.core.job_times import WIRE_NAME, JobTimes
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import ConfigError, StoreError, WireError
 from saltlite.host import Host
@@ -71,6 +71,11 @@ class Setup:
     def proc(self) -> ProcDir:
         """A view of the jobs on disk."""
         return ProcDir(self.cachedir / "proc")
+
+
+def now_us() -> int:
+    """The wall clock, in microseconds since the epoch."""
+    return time.time_ns() // 1000
 
 
 class PipeEvents:
@@ -123,7 +128,7 @@ class PipeMaster:
         try:
             reply: Plain = self._pipe.ask({"op": "request", "load": as_plain(load)})
         finally:
-            self._times.note_asked(str(load.get("cmd", "")), began_us)
+            self._times.note_asked(str(load.get("cmd", "")), began_us, now_us())
         return reply
 
 
@@ -355,7 +360,7 @@ def job_context(pipe: Pipe, setup: Setup, start: Start) -> MinionContext:
     """All that the functions of one job may reach."""
     from saltlite.loader.registry import with_functions
 
-    times = JobTimes()
+    times = JobTimes(clock=now_us)
     return with_functions(
         MinionContext(
             config=setup.config,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from saltlite.core import job_times
 from saltlite.core.job_times import COMMANDS_MOST, JobTimes, MasterRequests, check_wire, read_wire
 from saltlite.transport.codec import pack
 
@@ -14,24 +13,31 @@ def test_there_and_back():
 
 
 def test_a_return_grows_by_some_bytes_only():
-    now = job_times.now_us()
+    now = 1_795_216_259_120_000
     times = JobTimes(now - 5000, now, now + 300, now + 900_000, now + 900_010)
     assert len(pack({"times": times.to_wire()})) < 40
 
 
-def test_requests_of_a_kind_are_added_up(monkeypatch):
-    clock = iter((110, 260))
-    monkeypatch.setattr(job_times, "now_us", lambda: next(clock))
+def test_a_function_is_found_by_the_clock_if_there_is_one():
+    times = JobTimes(clock=lambda: 7)
+    times.note_found()
+    assert times.found_us == 7
     times = JobTimes()
-    times.note_asked("_serve_file", 100)
-    times.note_asked("_serve_file", 200)
+    times.note_found()
+    assert times.found_us == 0
+
+
+def test_requests_of_a_kind_are_added_up():
+    times = JobTimes()
+    times.note_asked("_serve_file", 100, 110)
+    times.note_asked("_serve_file", 200, 260)
     assert times.asked == {"_serve_file": MasterRequests("_serve_file", 100, 2, 70)}
 
 
 def test_kinds_of_requests_have_a_bound():
     times = JobTimes()
     for number in range(COMMANDS_MOST + 5):
-        times.note_asked(f"cmd{number}", 1)
+        times.note_asked(f"cmd{number}", 1, 2)
     assert len(times.asked) == COMMANDS_MOST
     assert check_wire(times.to_wire()) is not None
 
