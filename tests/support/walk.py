@@ -4,6 +4,7 @@
 
 ROOTFS is a directory as debootstrap makes it. It is left as it is: the walk is in namespaces of its
 own, on an overlay. ``--packages`` installs Debian packages from DIR instead of ``scripts/install``.
+With ROOTFS ``/`` and packages it needs no network, and has none.
 There is no systemd in it; in its place stands a program that runs the ``ExecStart`` of a unit and
 waits until it has said that it is ready. Prints each line with its time, and what was seen.
 """
@@ -30,19 +31,33 @@ mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$work/upper,workdir=$work/work" "$work/root"
 cd "$work/root"
 mount -t proc proc proc
-mount --rbind /dev dev
-mount -t tmpfs none run
+for path in dev dev/shm run; do
+    mkdir -p "$path"
+    mount -t tmpfs none "$path"
+done
+for path in null zero full random urandom tty; do
+    touch "dev/$path"
+    mount --bind "/dev/$path" "dev/$path"
+done
+ln -s /proc/self/fd dev/fd
 mount -t tmpfs none tmp
 cp -L /etc/resolv.conf etc/resolv.conf
 cp /etc/hosts etc/hosts
 mkdir -p root/saltlite root/packages etc/ssl/certs etc/xdg
 cp -r "$checkout/." root/saltlite
 [ -z "$packages" ] || cp "$packages"/*.deb root/packages
-for path in /etc/ssl/certs /etc/xdg/pip /opt/pypi /opt/pypi-more /opt/wheels /etc/pip.conf \
-    /etc/apt/apt.conf.d; do  # how this machine reaches its registries
+# How this machine reaches its registries: certificates as copies, since packages write there, and
+# the rest to be read only.
+mkdir -p usr/local/share/ca-certificates
+for path in /etc/ssl/certs /usr/local/share/ca-certificates; do
+    [ ! -d "$path" ] || cp -rL "$path/." ".$path"
+done
+for path in /etc/xdg/pip /opt/pypi /opt/pypi-more /opt/wheels /etc/pip.conf \
+    /etc/apt/apt.conf.d; do
     [ -e "$path" ] || continue
     if [ -d "$path" ]; then mkdir -p ".$path"; else touch ".$path"; fi
     mount --bind "$path" ".$path"
+    mount -o remount,ro,bind ".$path"
 done
 mkdir -p usr/local/sbin
 cat > usr/local/sbin/systemctl <<'PYTHON'
@@ -80,7 +95,14 @@ WAIT_FOR_MINION = "for i in $(seq 60); do salt '*' test.ping -t 1 >/dev/null 2>&
 """What a person does by typing slowly."""
 
 
-def lines(packages: bool) -> list[str]:
+LOOPBACK_UP = (
+    "python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(socket.AF_INET,"
+    ' socket.SOCK_DGRAM), 0x8914, struct.pack("16sH14x", b"lo", 0x41))\'\n'
+)
+"""As ``net.bring_loopback_up``, in a line."""
+
+
+def lines(packages: bool, *, offline: bool = False) -> list[str]:
     """The lines behind ``#`` in README's part about real machines."""
     part = (
         (ROOT / "README.md").read_text().partition("## On real machines")[2].partition("\n## ")[0]
@@ -91,6 +113,7 @@ def lines(packages: bool) -> list[str]:
     instead = "apt-get install -y /root/packages/*.deb"
     own = "echo 'master: 127.0.0.1' > /etc/salt/minion.d/master.conf"
     kept = [line for line in found if "python3-venv" not in line]
+    kept = [line for line in kept if not (offline and line == "apt-get update")]
     at = next(n for n, line in enumerate(kept) if line.startswith("scripts/install"))
     return [*kept[:at], instead, own, *kept[at + 1 :]]
 
@@ -116,6 +139,8 @@ def _quoted(text: str) -> str:
 
 def walk(rootfs: Path, packages: Path | None) -> subprocess.CompletedProcess[str]:
     """Do the walk; what was seen is in ``stdout``."""
+    offline = packages is not None and rootfs == Path("/")
+    typed = script(lines(packages is not None, offline=offline))
     with tempfile.TemporaryDirectory(prefix="walk-") as folder:
         checkout = Path(folder, "checkout")
         archive = subprocess.run(
@@ -127,13 +152,18 @@ def walk(rootfs: Path, packages: Path | None) -> subprocess.CompletedProcess[str
         work.mkdir()
         unshare = shutil.which("unshare") or "unshare"
         setup = SETUP.replace("SYSTEMCTL", SYSTEMCTL, 1)
-        argv = [unshare, "-m", "-p", "-u", "--fork", "--kill-child", "sh", "-c", setup, "sh",
+        argv = [unshare, "-m", "-p", "-u", *(["-n"] if offline else []), "--fork", "--kill-child",
+                "sh", "-c", setup, "sh",
                 str(rootfs.resolve()), str(work), str(checkout), str(packages or "")]  # fmt: skip
-        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "SALT"))
+        }
         env["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         return subprocess.run(
             argv,
-            input=script(lines(packages is not None)),
+            input=(LOOPBACK_UP if offline else "") + typed,
             env=env,
             text=True,
             stdout=subprocess.PIPE,
