@@ -468,6 +468,12 @@ LONG_LINE = 2**31 - 1
 """A width that no line reaches."""
 
 
+class BlockText(str):
+    """A text that :func:`dump` writes as a block of lines, if it can stand so."""
+
+    __slots__ = ()
+
+
 def dump_scalar(text: str, quote: str) -> str:
     """A text in these quotes, on one line unless they cannot express line feeds."""
     written: str = yaml.dump(
@@ -495,6 +501,10 @@ class _Dumper(_SafeDumper):  # type: ignore[misc]  # one of two classes
             return self.represent_str(text)
         return self.represent_scalar(f"{_TAG}null", self.unknown)
 
+    def represent_block(self, value: BlockText) -> Any:
+        """A text below the sign ``|``; what cannot stand so, PyYAML puts in quotes."""
+        return self.represent_scalar(f"{_TAG}str", str(value), style="|")
+
 
 def _make_dumper(unknown: str, *args: Any, **options: Any) -> Any:
     made = _Dumper(*args, **options)
@@ -503,6 +513,7 @@ def _make_dumper(unknown: str, *args: Any, **options: Any) -> Any:
 
 
 _Dumper.add_multi_representer(object, _Dumper.represent_unknown)
+_Dumper.add_representer(BlockText, _Dumper.represent_block)
 for _kind in (dict, MappingProxyType, Mapping):  # and what is derived from them
     _Dumper.add_multi_representer(_kind, lambda dumper, value: dumper.represent_dict(dict(value)))
 for _row in (list, tuple, set):

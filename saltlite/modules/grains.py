@@ -14,7 +14,7 @@ from saltlite.core.factories import alias_function
 from saltlite.disk import hold_lock, make_dir, read_regular, write_file
 from saltlite.errors import ConfigError, FunctionError, SaltliteError
 
-INTERNAL = ("refusal", "update")
+INTERNAL = ("refusal", "update", "read_set")
 """Functions for states and other modules; nobody calls them by name."""
 
 Work = Callable[[Mapping[str, Any]], tuple[Any, Mapping[str, Any] | None]]
@@ -206,6 +206,12 @@ def update(
     ctx.grains = known
     _refresh_grains(ctx, refresh_pillar)
     return answer
+
+
+def read_set(ctx: MinionContext) -> dict[str, Any]:
+    """The grains that somebody has set: in the file beside the configuration, and in it."""
+    path = Path(os.path.dirname(ctx.config.paths.conf_file), FILE)
+    return {**_read_file(path), **ctx.config.grains.grains}
 
 
 def _set_in(

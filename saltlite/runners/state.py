@@ -167,7 +167,7 @@ def diff(
     minions = [str(one), str(other)]
     for minion in minions:
         if minion not in ctx.expected([minion], "list"):
-            raise UsageError(f"minion: {minion!r} has no accepted key")
+            raise FunctionError(f"minion: {minion!r} has no accepted key")
     fun, arg = ("state.show_low_sls", [mods]) if mods else ("state.show_lowstate", [])
     kwarg = {"saltenv": saltenv} if saltenv else None
     answers = ctx.local.cmd(minions, fun, arg, tgt_type="list", kwarg=kwarg, timeout=timeout)

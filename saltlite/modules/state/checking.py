@@ -105,7 +105,7 @@ def diff(
     for name in names:
         # Else one that is misspelt would look like one in which everything is missing.
         if name not in there:
-            raise UsageError(f"environment: {name!r} is none of {', '.join(sorted(there))}")
+            raise FunctionError(f"environment: {name!r} is none of {', '.join(sorted(there))}")
     sides = []
     for name in names:
         wishes = Wishes.of(ctx, {**kwargs, "saltenv": name})

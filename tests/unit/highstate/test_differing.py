@@ -10,7 +10,7 @@ import pytest
 from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import replace
-from saltlite.errors import FunctionError, UsageError
+from saltlite.errors import FunctionError
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.differing import compare, declarations_of
 from saltlite.host import Host
@@ -126,7 +126,7 @@ def test_two_environments(ctx: MinionContext, mods: str | None) -> None:
 
 
 def test_an_environment_that_is_not_there(ctx: MinionContext) -> None:
-    with pytest.raises(UsageError, match="environment: 'prod' is none of base, dev"):
+    with pytest.raises(FunctionError, match="environment: 'prod' is none of base, dev"):
         ctx.functions.call("state.diff", "base", "prod")
 
 

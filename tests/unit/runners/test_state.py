@@ -240,5 +240,5 @@ def test_minions_without_low_data(tmp_path: Path, answers: Any, said: str) -> No
 
 def test_a_minion_that_is_not_known(tmp_path: Path) -> None:
     ctx, _minions, _bus = orchestra(tmp_path)
-    with pytest.raises(UsageError, match="'web9' has no accepted key"):
+    with pytest.raises(FunctionError, match="'web9' has no accepted key"):
         state.diff(ctx, "m1", "web9")

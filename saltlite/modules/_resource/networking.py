@@ -1,0 +1,175 @@
+"""Names of hosts, who is trusted and let in, where mail goes, what the firewall lets through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saltlite.context import MinionContext
+from saltlite.core.dataclasses import dataclass
+from saltlite.core.fields import read_fields
+from saltlite.modules import aliases, firewalld, hosts, ssh, user
+from saltlite.modules._resource.listed import (
+    Ask,
+    Found,
+    LeftOut,
+    ListedType,
+    StateDeclaration,
+    pick_names,
+)
+from saltlite.providers.hosts import table
+from saltlite.providers.ssh import keys
+
+
+def _read_hosts(ctx: MinionContext) -> dict[str, list[str]]:
+    """By name its addresses, in the order of the table."""
+    found: dict[str, list[str]] = {}
+    for address, names in table.addresses(ctx.follow(hosts.list_hosts)):
+        for name in names:
+            addresses = found.setdefault(name, [])
+            if address not in addresses:
+                addresses.append(address)
+    return found
+
+
+def _list_hosts(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names(_read_hosts(ctx), pattern)
+
+
+def _declare_hosts(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    there = _read_hosts(ctx)
+    for name in ask.names:
+        if name in there:
+            said = {"ip": there[name], "clean": True}
+            yield StateDeclaration(of=name, fun="host.present", name=name, arguments=said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginKey:
+    """What ``ssh.auth_keys`` tells of a key."""
+
+    enc: str
+    comment: str
+    options: list[str]
+
+
+def _list_logins(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names(ctx.follow(ssh.auth_keys), pattern)
+
+
+def _declare_logins(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    for name in ask.names:
+        found: Mapping[str, Any] = ctx.follow(ssh.auth_keys, name)
+        for number, key in enumerate(found, 1):
+            there = read_fields(LoginKey, found[key])
+            said: dict[str, Any] = {"user": name, "enc": there.enc}
+            if there.comment:
+                said["comment"] = there.comment
+            if there.options:
+                said["options"] = list(there.options)
+            yield StateDeclaration(
+                of=name,
+                fun="ssh_auth.present",
+                name=key,
+                arguments=said,
+                ident=f"ssh_auth {name} {number}",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """A line of known hosts, ``user`` being ``""`` for the file that is everybody's."""
+
+    user: str
+    host: str
+    port: str
+    enc: str
+    key: str
+
+
+def _read_trusted(ctx: MinionContext) -> Iterator[TrustedKey]:
+    """The lines that name a host; what is hashed names none that could be listed."""
+    yield from _parse_trusted(ctx, "", ssh.GLOBAL_KNOWN)
+    for name in ctx.follow(user.list_users):
+        home = ctx.follow(user.info, name)["home"]
+        if home:
+            yield from _parse_trusted(ctx, name, os.path.join(home, ssh.KNOWN))
+
+
+def _parse_trusted(ctx: MinionContext, owner: str, path: str) -> Iterator[TrustedKey]:
+    text = ctx.host.read_text(path) or ""
+    for names, enc, key in keys.parse_known(text):
+        for name in names.split(","):
+            if name and not keys.is_hash(name) and not set(name) & set("*?!"):
+                host, _, port = name.removeprefix("[").partition("]:")
+                yield TrustedKey(owner, host, port, enc, key)
+
+
+def _list_trusted(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names((each.host for each in _read_trusted(ctx)), pattern)
+
+
+def _declare_trusted(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    for each in _read_trusted(ctx):
+        if each.host not in ask.names:
+            continue
+        said: dict[str, Any] = {"user": each.user} if each.user else {}
+        said |= {"enc": each.enc, "key": each.key, "hash_known_hosts": False}
+        said |= {"port": int(each.port)} if each.port.isdecimal() else {}
+        place = f"{each.host}:{each.port}" if each.port else each.host
+        yield StateDeclaration(
+            of=each.host,
+            fun="ssh_known_hosts.present",
+            name=each.host,
+            arguments=said,
+            ident=" ".join(filter(None, ["ssh_known_hosts", each.user, place, each.enc])),
+        )
+
+
+def _list_aliases(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names(ctx.follow(aliases.list_aliases), pattern)
+
+
+def _declare_aliases(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    there = ctx.follow(aliases.list_aliases)
+    for name in ask.names:
+        if name in there:
+            said = {"target": there[name]}
+            yield StateDeclaration(of=name, fun="alias.present", name=name, arguments=said)
+
+
+def _list_zones(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names(ctx.follow(firewalld.get_zones), pattern)
+
+
+def _declare_zones(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    there, default = ctx.follow(firewalld.get_zones), ctx.follow(firewalld.default_zone)
+    for name in ask.names:
+        if name not in there:
+            continue
+        lists = {
+            "block_icmp": ctx.follow(firewalld.list_icmp_block, name),
+            "interfaces": ctx.follow(firewalld.get_interfaces, name),
+            "ports": ctx.follow(firewalld.list_ports, name),
+            "rich_rules": ctx.follow(firewalld.get_rich_rules, name),
+            "services": ctx.follow(firewalld.list_services, name),
+            "sources": ctx.follow(firewalld.get_sources, name),
+        }
+        said: dict[str, Any] = {"default": True} if name == default else {}
+        said["masquerade"] = ctx.follow(firewalld.get_masquerade, name)
+        for word, values in lists.items():
+            said |= {word: list(values)} if values else {}
+            said[f"prune_{word}"] = True
+        yield StateDeclaration(of=name, fun="firewalld.present", name=name, arguments=said)
+        if ctx.follow(firewalld.list_port_fwd, name):
+            yield LeftOut(name, "the ports that it forwards")
+
+
+TYPES = {
+    "alias": ListedType(_list_aliases, _declare_aliases),
+    "firewalld": ListedType(_list_zones, _declare_zones),
+    "host": ListedType(_list_hosts, _declare_hosts),
+    "ssh_auth": ListedType(_list_logins, _declare_logins),
+    "ssh_known_hosts": ListedType(_list_trusted, _declare_trusted),
+}
