@@ -202,7 +202,7 @@ def test_contents_of_all_sorts(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode())
     path.chmod(0o644)
     ctx = make(tmp_path)
-    shown = resource.show(ctx, "file", str(path))
+    shown = resource.show(ctx, "file", str(path), secrets=True)
     assert "left out" not in shown
     assert apply_text(ctx, shown) == [[True, {}]]
     assert path.read_bytes() == text.encode()

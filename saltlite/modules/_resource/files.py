@@ -6,6 +6,7 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from saltlite.config.yaml import BlockText
@@ -15,6 +16,7 @@ from saltlite.core.fields import read_fields
 from saltlite.errors import FunctionError, SaltliteError
 from saltlite.modules._resource.listed import Ask, Found, LeftOut, ListedType, StateDeclaration
 from saltlite.modules.file import looking
+from saltlite.openat import reach
 
 CONTENT_BYTES = 64 * 1024
 """Larger files are declared without their contents."""
@@ -47,14 +49,18 @@ def _list_paths(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_paths(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    del ctx
     for path in ask.names:
         if not os.path.lexists(path):
             continue
-        there = read_fields(FileStats, looking.stats(path, follow_symlinks=False))
-        yield _declare_path(ctx, path, there, ask.secrets)
+        try:
+            there = read_fields(FileStats, looking.stats(path, follow_symlinks=False))
+            yield _declare_path(path, there, ask.secrets)
+        except (OSError, SaltliteError) as error:
+            yield LeftOut(path, str(error))
 
 
-def _declare_path(ctx: MinionContext, path: str, there: FileStats, secrets: bool) -> Found:
+def _declare_path(path: str, there: FileStats, secrets: bool) -> Found:
     owner = {"user": there.user, "group": there.group}
     mode = {**owner, "mode": there.mode}
     if there.type == "dir":
@@ -70,24 +76,39 @@ def _declare_path(ctx: MinionContext, path: str, there: FileStats, secrets: bool
         return StateDeclaration(of=path, fun="file.mknod", name=path, arguments=node)
     if there.type != "file":
         return LeftOut(path, f"a {there.type}")
-    content = _content_arguments(ctx, path, there, secrets)
+    content = _content_arguments(path, secrets)
     return StateDeclaration(of=path, fun="file.managed", name=path, arguments={**mode, **content})
 
 
-def _content_arguments(
-    ctx: MinionContext, path: str, there: FileStats, secrets: bool
-) -> dict[str, Any]:
+def _content_arguments(path: str, secrets: bool) -> dict[str, Any]:
     """The text; of what is none, is large, or not for everybody, that it may stay as it is."""
-    is_open = bool(int(there.mode, 8) & stat.S_IROTH)
-    text = None
-    if there.size <= CONTENT_BYTES and (is_open or secrets):
-        data = ctx.host.read_bytes(path, limit_bytes=CONTENT_BYTES + 1)
-        text = _decode_text(data or b"")
+    data = _read_content(path, secrets)
+    text = "" if data is None else _decode_text(data)
     if not text:
         return {"replace": False}
     # Blank lines at the end of a block would be lost where the SLS ends with it.
     said: dict[str, Any] = {"contents": text if text[-2:].isspace() else BlockText(text)}
     return said if text[-1] == "\n" else {**said, "contents_newline": False}
+
+
+def _read_content(path: str, secrets: bool) -> bytes | None:
+    """What is in a file that may be shown; ``None`` of others, and of large ones.
+
+    The file is the one that was opened: it may be exchanged by whoever may write to its directory.
+    """
+    with reach(path) as spot:
+        fd, status = spot.open_regular(os.O_RDONLY | os.O_NONBLOCK)
+    with open(fd, "rb") as file:
+        if not (secrets or (status.st_mode & stat.S_IROTH and _is_way_open(path))):
+            return None
+        data = file.read(CONTENT_BYTES + 1)
+    return data if len(data) <= CONTENT_BYTES else None
+
+
+def _is_way_open(path: str) -> bool:
+    """Whether everybody may go through all directories on the way to a file."""
+    ways = (os.stat(parent).st_mode & stat.S_IXOTH for parent in Path(path).parents)
+    return all(ways)
 
 
 def _decode_text(data: bytes) -> str | None:

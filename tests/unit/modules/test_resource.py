@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from local_minion import make
 
 from saltlite.context import MinionContext
@@ -91,3 +92,44 @@ def test_states_of_users_are_not_tried(ctx: MinionContext, tmp_path: Path) -> No
     declared = StateDeclaration(of="a", fun="mine.present", name=str(made))
     assert "mine.present" in resource._write_sls(ctx, "x", "mine", [declared])
     assert not made.exists()
+
+
+def test_contents_that_not_everybody_may_read(ctx: MinionContext, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("word\n")
+    show = ctx.functions.call
+    for folder, mode, is_open in (
+        (0o755, 0o644, True),
+        (0o755, 0o640, False),
+        (0o700, 0o644, False),
+    ):
+        tmp_path.chmod(folder)
+        path.chmod(mode)
+        text = show("resource.show", "file", str(path))
+        # Above, the directories of the tests themselves may be closed to others.
+        ways = all(each.stat().st_mode & 1 for each in path.parents)
+        assert ("word" in text) is (is_open and ways)
+        assert "word" in show("resource.show", "file", str(path), secrets=True)
+
+
+def test_a_link_is_not_followed_to_what_it_hides(ctx: MinionContext, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("word")
+    (tmp_path / "link").symlink_to("secret")
+    text = ctx.functions.call("resource.show", "file", str(tmp_path / "link"), secrets=True)
+    assert "word" not in text
+    assert "target: secret" in text
+
+
+def test_large_files_and_other_kinds(ctx: MinionContext, tmp_path: Path) -> None:
+    for name, data in {"large": b"a" * 65537, "most": b"a" * 65536, "bin": b"\xff\0"}.items():
+        (tmp_path / name).write_bytes(data)
+    shown = ctx.functions.call("resource.list", "file", str(tmp_path), secrets=True)
+    states = {
+        name: {key for one in body["file.managed"] for key in one}
+        for name, body in yaml.safe_load(shown).items()
+    }
+    assert {Path(name).name: "contents" in keys for name, keys in states.items()} == {
+        "large": False,
+        "most": True,
+        "bin": False,
+    }
