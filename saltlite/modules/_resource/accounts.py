@@ -7,7 +7,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.core.fields import read_fields
+from saltlite.core.fields import read_fields, write_fields
 from saltlite.modules import group, shadow, user
 from saltlite.modules._resource.listed import Ask, Found, ListedType, StateDeclaration, pick_names
 
@@ -84,7 +84,7 @@ def _user_arguments(
         "groups": [name for name in there.groups if name != primary],
         "home": there.home,
         "shell": there.shell,
-        **{key: str(getattr(there, key) or "") for key in _GECOS},
+        **{key: str(value or "") for key, value in write_fields(there).items() if key in _GECOS},
     }
     if there.home and not ctx.host.is_dir(there.home):
         said["createhome"] = False
