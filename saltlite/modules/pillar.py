@@ -144,6 +144,28 @@ def _compile_pillar(
 data = alias_function(items, "data", "pillar.items")
 
 
+def why(
+    ctx: MinionContext, key: str, pillarenv: str | None = None, show_values: bool = False
+) -> dict[str, Any]:
+    """Tell which file and line set a key of the pillar of a minion without a master.
+
+    ``set_by`` won over what ``overrode`` lists, the nearest first; of a map or list that is joined
+    of several ``joined_from`` has all. With a master only that one knows: ``salt-run pillar.why``.
+
+    CLI Example:
+
+        salt-call --local pillar.why users:ann:shell
+    """
+    if ctx.config.files.file_client != "local":
+        raise FunctionError(
+            f"only the master knows: salt-run pillar.why {key} minion={ctx.config.identity.id}"
+        )
+    from saltlite.pillar.context import explain_masterless
+    from saltlite.pillar.origins import tell
+
+    return tell(explain_masterless(ctx, str(key), pillarenv=pillarenv), show_values=show_values)
+
+
 def ls(ctx: MinionContext, *args: str, **kwargs: Any) -> list[str]:
     """The names of all entries at the top, or those that were asked for.
 

@@ -76,6 +76,20 @@ class Problem:
     excerpt: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one file or source gave. ``path`` and ``text`` are a file's; ``below`` is where it went.
+
+    ``name`` is the SLS, ``ext_pillar NAME`` or ``top.sls``.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+    path: str = ""
+    text: str = ""
+    below: str = ""
+
+
 @dataclass(slots=True)
 class Mistakes:
     """What is wrong with the pillar of a minion, each mistake once, also if it is compiled twice.
@@ -118,12 +132,33 @@ class Compiler:
     pillarenv: str | None = None
     on_demand: Sequence[Mapping[str, Any]] = ()
     extra_minion_data: Mapping[str, Any] = field(default_factory=dict)
+    layers: list[Layer] | None = None
+    """What each file and source gave, in the order in which they joined; kept only if a list."""
+    _below: str = ""
     _errors: list[str] = field(default_factory=list)
     _tops_read: list[SlsFile] = field(default_factory=list)
 
     def top(self) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
         """The top files as one, of all targets, and what is wrong with them."""
         return tops.show_top(self._merge_tops()), self._errors
+
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Environment → SLS that is for this minion → the line of a top file that says so.
+
+        Under ``ext_pillar`` the outer sources, each with its place among them.
+        """
+        found = self._find_sls()
+        told: dict[str, dict[str, str]] = {}
+        for saltenv, names in found.sls.items():
+            for sls in self._expand_names(names, saltenv, found):
+                file, line = _locate_name(sls, self._tops_read)
+                told.setdefault(saltenv, {})[sls] = f"{file.path}:{line}" if file else ""
+        outer = self.options.ext_pillar
+        named = [str(next(iter(each))) for each in outer if _names_one(each)]
+        if named:
+            when = "before the files" if self.options.ext_pillar_first else "after the files"
+            told["ext_pillar"] = {name: f"{n}. {when}" for n, name in enumerate(named, 1)}
+        return told
 
     def compile(self, override: Mapping[str, object] | None = None) -> dict[str, Any]:
         """The pillar; ``_errors`` is there if there were any.
@@ -294,13 +329,26 @@ class Compiler:
             self._report_name("include", [file], text)
             return state
         state.pop("include", None)
+        if self.layers is not None and self.options.pillar_includes_override_sls:
+            self._note_layer(place, file, state)
         if not include and self.options.pillar_source_merging_strategy != "list":
+            included: dict[str, Any] | None = None
+        else:
+            here = SlsLocation(place.sls, place.saltenv, file.name.endswith("/init.sls"))
+            included = self._join_included(include, here, seen, file)
+        if self.layers is not None and not self.options.pillar_includes_override_sls:
+            self._note_layer(place, file, state)
+        if included is None:
             return state  # as joined with nothing
-        here = SlsLocation(place.sls, place.saltenv, file.name.endswith("/init.sls"))
-        included = self._join_included(include, here, seen, file)
         if self.options.pillar_includes_override_sls:
             return self._merge_data(state, included)
         return self._merge_data(included, state)
+
+    def _note_layer(self, place: SlsLocation, file: SlsFile, data: Mapping[str, Any]) -> None:
+        """Note what a file gave, after what it wins over."""
+        if self.layers is not None:
+            own = Layer(place.sls, dict(data), file.path, file.text, self._below)
+            self.layers.append(own)
 
     def _read_sls(self, place: SlsLocation, named_in: Sequence[SlsFile]) -> SlsFile | None:
         try:
@@ -383,7 +431,10 @@ class Compiler:
             for sls in named:
                 found = seen.get(sls)
                 if found is None:
+                    outside = self._below
+                    self._below = ":".join(part for part in (outside, key) if part)
                     found = self._render_sls(SlsLocation(sls, here.saltenv), defaults, seen, [file])
+                    self._below = outside
                 if found is not None:
                     joined = self._merge_data(joined, _nest_below(key, found))
             if len(named) > 1 or self.options.pillar_includes_override_sls:
@@ -409,6 +460,8 @@ class Compiler:
                 told = found.get(ERRORS)
                 for text in told if isinstance(told, list) else ():
                     self._add_error(str(text))
+                if self.layers is not None:
+                    self.layers.append(Layer(f"ext_pillar {name}", found))
                 pillar = self._merge_data(pillar, found)
         return pillar
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.fileserver.mounts import Mount
     from saltlite.pillar.compiler import Compiler, Mistakes, Problem
+    from saltlite.pillar.origins import Explained
 
 MISTAKES = "pillar.mistakes"
 """What a context has found wrong so far; pillars of git repositories are compiled in one's own."""
@@ -149,6 +150,70 @@ def top_for_minion(
         owner=config,
     )
     return compiler.top()
+
+
+def sources_for_minion(
+    config: MasterConfig, minion_id: str, grains: PlainMap
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Which files and sources are for a minion, and what says so; and what is wrong with it."""
+    from saltlite.config.asminion import as_minion
+
+    compiler = _make_compiler(
+        as_minion(config, minion_id),
+        config.pillar,
+        grains,
+        pillarenv=None,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+        owner=config,
+    )
+    return compiler.sources(), [problem.text for problem in compiler.mistakes.problems]
+
+
+def explain_for_minion(
+    config: MasterConfig,
+    minion_id: str,
+    grains: PlainMap,
+    key: str,
+    *,
+    pillarenv: str | None = None,
+) -> Explained:
+    """Which file or source set a key of a minion's pillar, and what that overrode.
+
+    Raises:
+        SaltliteError: the pillar has no such key.
+    """
+    from saltlite.config.asminion import as_minion
+    from saltlite.pillar.origins import explain
+
+    compiler = _make_compiler(
+        as_minion(config, minion_id),
+        config.pillar,
+        grains,
+        pillarenv=pillarenv or config.pillar.pillarenv,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+        owner=config,
+    )
+    compiler.mistakes.is_logged = False
+    return explain(compiler, key)
+
+
+def explain_masterless(ctx: MinionContext, key: str, *, pillarenv: str | None = None) -> Explained:
+    """The same of a minion without a master."""
+    from saltlite.pillar.origins import explain
+
+    config = ctx.config
+    compiler = _make_compiler(
+        config,
+        config.pillar,
+        ctx.grains,
+        pillarenv=pillarenv or config.pillar.pillarenv,
+        nodegroups=config.extra.get("nodegroups") or {},
+        events=ctx.events,
+    )
+    compiler.mistakes.is_logged = False
+    return explain(compiler, key)
 
 
 def compile_directories(
