@@ -285,6 +285,7 @@ class FileOptions:
     failhard: bool = option(False, "Stop at the first failed state.")
     test: bool = option(False, "Dry run by default.")
     state_events: bool = option(False, "Fire an event per state.")
+    state_mask_secrets: bool = option(True, "Mask secrets of the pillar in returns of states.")
     state_queue: bool | str = option(False, "Let state runs wait for one another.")
     state_aggregate: bool | Sequence[str] = option(False, "Join states that can be joined.")
     state_max_parallel: int = option(

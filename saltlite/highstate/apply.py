@@ -22,6 +22,7 @@ from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
 from saltlite.highstate.locations import place_errors
+from saltlite.highstate.masking import find_secrets, mask_answers, mask_data, mask_text
 from saltlite.highstate.plans import Asked, keep
 from saltlite.highstate.run import run_low
 from saltlite.highstate.sls import StateTree
@@ -360,12 +361,13 @@ def _run_chunks(
     tells_all: bool = False,
 ) -> Answers:
     asked = {chunk.tag: chunk.options.fire_event for chunk in low}
+    secrets = find_secrets_of(ctx)
     for circle in settled.circles.values():
         log.error("recursive requisite: %s", " -> ".join(circle))
 
     def told(tag: str, answer: StateReturn, total: int) -> None:
         # What listens is told under a tag that is none of the chunks', and asks for no event.
-        _fire_progress(ctx, asked.get(tag), answer, total, tells_all=tells_all)
+        _fire_progress(ctx, asked.get(tag), answer, total, secrets, tells_all=tells_all)
 
     returns = run_low(
         ctx,
@@ -379,7 +381,13 @@ def _run_chunks(
     # What was said to this run (pause, kill) is over with it.
     forget(ctx, ctx.jid)
     ctx.retcode = retcode_of(returns.values())
-    return {tag: found.to_return() for tag, found in returns.items()}
+    answers = {tag: found.to_return() for tag, found in returns.items()}
+    return mask_answers(answers, secrets) if secrets else answers
+
+
+def find_secrets_of(ctx: MinionContext) -> tuple[str, ...]:
+    """What is masked in the returns of a run; nothing where the option says so."""
+    return find_secrets(ctx.pillar) if ctx.config.files.state_mask_secrets else ()
 
 
 def retcode_of(returns: Iterable[StateReturn]) -> int:
@@ -388,7 +396,13 @@ def retcode_of(returns: Iterable[StateReturn]) -> int:
 
 
 def _fire_progress(
-    ctx: MinionContext, asked: object, answer: StateReturn, total: int, *, tells_all: bool
+    ctx: MinionContext,
+    asked: object,
+    answer: StateReturn,
+    total: int,
+    secrets: Sequence[str],
+    *,
+    tells_all: bool,
 ) -> None:
     """Tell the master of a finished state, if that is wanted; ``asked`` is its ``fire_event``."""
     minion, jid = ctx.config.identity.id, ctx.jid or "req"
@@ -396,10 +410,10 @@ def _fire_progress(
     if tells_all:
         tags.append(job_progress(jid, minion, answer.number))
     if asked:
-        name = asked if isinstance(asked, str) else answer.name
+        name = asked if isinstance(asked, str) else mask_text(str(answer.name), secrets)
         tags.append(f"salt/state_result/{jid}/{minion}/{name}")
     for tag in tags:
-        data = {"ret": answer.to_return(), "len": total}
+        data = {"ret": mask_data(answer.to_return(), secrets), "len": total}
         try:
             ctx.functions.call("event.fire_master", data, tag, preload={"jid": jid})
         except SaltliteError as error:

@@ -16,6 +16,7 @@ from saltlite.highstate.apply import (
     apply,
     apply_some,
     compile_states,
+    find_secrets_of,
     need_pillar,
     no_states,
     prepare_context,
@@ -25,6 +26,7 @@ from saltlite.highstate.apply import (
 )
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.compile import Compiled
+from saltlite.highstate.masking import mask_answers, mask_data
 from saltlite.highstate.run import run_chunk
 from saltlite.highstate.sls import SUFFIX
 from saltlite.loader.states import resolve
@@ -187,8 +189,9 @@ def single(
         if refused is not None:
             return refused
         found = run_chunk(ctx, chunk, test=wishes.test)
+        secrets = find_secrets_of(ctx)
     ctx.retcode = retcode_of([found])
-    return {chunk.tag: found.to_return()}
+    return mask_answers({chunk.tag: found.to_return()}, secrets)
 
 
 def low(ctx: MinionContext, data: dict[str, Any], queue: object = None, **kwargs: Any) -> Any:
@@ -216,7 +219,7 @@ def low(ctx: MinionContext, data: dict[str, Any], queue: object = None, **kwargs
     chunk = Chunk.from_low({"__id__": data.get("name"), "__env__": wishes.saltenv, **data})
     found = run_chunk(ctx, chunk, test=wishes.test)
     ctx.retcode = retcode_of([found])
-    return found.to_return()
+    return mask_data(found.to_return(), find_secrets_of(ctx))
 
 
 def high(
