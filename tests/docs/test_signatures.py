@@ -24,7 +24,8 @@ KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS, WHEELS
 
 OUR_OWN = {
     "modules": {
-        *("saltutil.received", "state.check", "state.diff", "state.graph", "state.verify"),
+        *("pillar.why", "saltutil.received"),
+        *("state.check", "state.diff", "state.graph", "state.verify"),
         *("saltutil.sync_tops", "saltutil.sync_wrapper"),
         *("network.ip_neighs", "network.ip_neighs6", "network.ipneighs", "network.ipneighs6"),
         # of other package managers than that of the machine where Salt's were recorded
@@ -34,6 +35,7 @@ OUR_OWN = {
     },
     "states": {"file.mod_watch"},
     "runners": {
+        "pillar.why",
         "state.diff",
         "jobs.changes",
         "jobs.trace",
@@ -48,6 +50,7 @@ OUR_OWN = {
 
 ALSO_TAKEN: dict[str, set[str]] = {
     "module mount.umount": {"lazy"},
+    "runner pillar.show_top": {"sources"},
     "module jinja.import_json": {"saltenv"},
     "module jinja.import_yaml": {"saltenv"},
     "state archive.extracted": {"saltenv"},
