@@ -84,7 +84,7 @@ def test_nothing_runs_with_a_pillar_that_is_broken_by_now(
     found = minion.functions.call("state.apply", "a")
     assert found == [
         "Pillar failed to render with the following messages:",
-        "SLS 'p' does not render to a dictionary",
+        "SLS 'p' does not render to a dictionary (p.sls)",
     ]
 
 
