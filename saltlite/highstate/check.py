@@ -24,7 +24,12 @@ from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finish, verify
 from saltlite.highstate.locations import SALT, Places, place_errors
 from saltlite.highstate.low import low_of
-from saltlite.highstate.slips import find_slips, suggest_function, suggest_nearest
+from saltlite.highstate.slips import (
+    find_slips,
+    is_one_slip,
+    suggest_function,
+    suggest_nearest,
+)
 from saltlite.highstate.sls import EXCLUDE, EXTEND, High, Reader, SlsRef, StateTree
 from saltlite.highstate.top import TopStates
 from saltlite.loader.signature import keywords
@@ -32,6 +37,12 @@ from saltlite.loader.states import resolve
 
 ALIKE = 0.5
 """How like an argument must be to another for that one to be offered."""
+
+SHORTEST_NAME = 4
+"""Letters of a name in a template that another one may be a slip of."""
+
+IN_TEMPLATES = frozenset({"salt", "pillar", "grains", "opts", "saltenv", "source", "name", "env"})
+"""Names that every template of a file has."""
 
 OF_PILLAR = frozenset({"contents_pillar", "dataset_pillar", "pillar_key"})
 _ABSENT = object()
@@ -241,6 +252,8 @@ class Checks:
         """What is wrong with a state by itself."""
         yield from self._check_function(chunk)
         yield from self._check_sources(chunk)
+        if chunk.arguments.get("template") == "jinja":
+            yield from self._check_template(chunk)
         for argument in OF_PILLAR & chunk.arguments.keys():
             yield from self._check_pillar(chunk, argument)
 
@@ -302,11 +315,38 @@ class Checks:
             for each in lacking:
                 yield self._make_mistake(chunk, f"{argument}: there is no {each}", str(argument))
 
+    def _check_template(self, chunk: Chunk) -> Iterator[Mistake]:
+        """What is surely wrong with the template that a file is made of: no Jinja, slips in names.
+
+        It is not rendered: that would call what it calls.
+        """
+        from saltlite.templates.lookups import template_fault, undeclared_names
+
+        # Of several sources it is not known which one counts.
+        source = _path_of_source(chunk.arguments.get("source"))
+        if not source.startswith(SALT) or not self._is_there(source, chunk):
+            return
+        path, saltenv = _split_url(source, str(chunk.saltenv or "base"))
+        try:
+            found = self.places.tree.read(path, saltenv)
+        except SaltliteError:  # no text
+            return
+        text = found[1] if found else ""
+        fault = template_fault(text)
+        if fault is not None:
+            yield Mistake(path, fault[0], f"{chunk.ident}: no Jinja template: {fault[1]}")
+            return
+        known = {*IN_TEMPLATES, *_list_context(chunk)}
+        for name, line in undeclared_names(text):
+            meant = next((each for each in sorted(known) if _is_slip_of(name, each)), "")
+            if name not in known and meant:
+                text_of_slip = f"'{name}' is not defined; did you mean '{meant}'?"
+                yield Mistake(path, line, f"{chunk.ident}: {text_of_slip}")
+
     def _is_there(self, url: str, chunk: Chunk) -> bool:
-        path, _, query = url.removeprefix(SALT).partition("?")
-        saltenv = query.partition("saltenv=")[2].partition("&")[0]
-        files, dirs = self._list_files(saltenv or str(chunk.saltenv or "base"))
-        return path.removeprefix("|") in files or path.strip("/") in dirs
+        path, saltenv = _split_url(url, str(chunk.saltenv or "base"))
+        files, dirs = self._list_files(saltenv)
+        return path in files or path.strip("/") in dirs
 
     def _list_files(self, saltenv: str) -> tuple[frozenset[str], frozenset[str]]:
         if saltenv not in self._paths:
@@ -329,6 +369,23 @@ class Checks:
 
     def _make_mistake(self, chunk: Chunk, text: str, argument: str = "") -> Mistake:
         return Mistake(*self.places.of(chunk, argument), f"{chunk.ident}: {text}")
+
+
+def _split_url(url: str, default: str) -> tuple[str, str]:
+    """The path of a ``salt://`` address below the roots, and its environment."""
+    path, _, query = url.removeprefix(SALT).partition("?")
+    saltenv = query.partition("saltenv=")[2].partition("&")[0]
+    return path.removeprefix("|"), saltenv or default
+
+
+def _list_context(chunk: Chunk) -> list[str]:
+    """The names that a declaration gives to its template."""
+    given = (chunk.arguments.get(each) for each in ("context", "defaults"))
+    return [str(key) for each in given if isinstance(each, Mapping) for key in each]
+
+
+def _is_slip_of(name: str, known: str) -> bool:
+    return len(known) >= SHORTEST_NAME and name[:1] == known[:1] and is_one_slip(name, known)
 
 
 def _path_of_source(value: object) -> str:

@@ -41,6 +41,45 @@ def bare_lookups(text: str) -> list[Lookup]:
     ]
 
 
+def template_fault(text: str) -> tuple[int, str] | None:
+    """The line and words of what keeps a text from being a template; ``None`` if nothing does."""
+    try:
+        SaltEnvironment({}).parse(text)
+    except jinja2.TemplateSyntaxError as error:
+        return error.lineno, str(error.message or "")
+    return None
+
+
+def undeclared_names(text: str) -> list[tuple[str, int]]:
+    """Names that a template reads and never sets, each with its first line.
+
+    None of one that extends another or whose text is no template, or that asks anywhere whether the
+    name is there (``is defined``, ``default``): it may well be missing.
+    """
+    from jinja2 import meta
+
+    try:
+        tree = SaltEnvironment({}).parse(text)
+    except jinja2.TemplateSyntaxError:
+        return []
+    if next(tree.find_all(nodes.Extends), None) is not None:
+        return []
+    unset = meta.find_undeclared_variables(tree) - set(_find_asked_names(tree))
+    first: dict[str, int] = {}
+    for each in tree.find_all(nodes.Name):
+        if each.name in unset:
+            first.setdefault(each.name, each.lineno)
+    return sorted(first.items(), key=lambda pair: pair[1])
+
+
+def _find_asked_names(tree: nodes.Template) -> Iterator[str]:
+    for each in tree.find_all((nodes.Test, nodes.Filter)):
+        if each.name in ("defined", "undefined", *DEFAULTS) and each.node is not None:
+            yield from (name.name for name in each.node.find_all(nodes.Name))
+            if isinstance(each.node, nodes.Name):
+                yield each.node.name
+
+
 def _find_printed_lookups(node: nodes.Node) -> Iterator[Lookup]:
     if isinstance(node, nodes.Filter) and node.name in DEFAULTS:
         return

@@ -106,6 +106,40 @@ CASES: dict[str, tuple[str, list[str]]] = {
 }
 
 
+TEMPLATED = """\
+/x:
+  file.managed:
+    - source: salt://web/x.jinja
+    - template: jinja
+    - context: {port: 80, words: [a]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a\n{% if port %}\nb\n", "2: /x: no Jinja template: Unexpected end of template."),
+        ("a\n{{ prot }}\n", "2: /x: 'prot' is not defined; did you mean 'port'?"),
+        (
+            "{{ port }}\n{{ pilar.get('a') }}",
+            "2: /x: 'pilar' is not defined; did you mean 'pillar'?",
+        ),
+        ("{{ port }} {{ grains.os }} {{ sls }} {{ elsewhere }} {{ salt['test.ping']() }}", ""),
+        ("{{ prot | default(1) }}{% if pilar is defined %}{{ pilar }}{% endif %}", ""),
+        ("{% set prot = port %}{{ prot }}{% for word in words %}{{ word }}{% endfor %}", ""),
+        ("{% extends 'web/base.jinja' %}{{ prot }}", ""),
+        ("{% from 'web/m.jinja' import prot %}{{ prot }}", ""),
+        ("{% macro ports(prot) %}{{ prot }}{% endmacro %}{{ ports(1) }}", ""),
+    ],
+)
+def test_templates_of_files_are_looked_into(tree: Tree, text: str, told: str) -> None:
+    ctx = tree({"web/init.sls": TEMPLATED, "web/x.jinja": text})
+    found = ctx.functions.call("state.check", "web")["mistakes"]
+    assert [each.split(" Jinja was")[0] for each in found] == (
+        [f"salt://web/x.jinja:{told}"] if told else []
+    )
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_has_its_line(tree: Tree, name: str) -> None:
     text, expected = CASES[name]
