@@ -112,12 +112,13 @@ def _run_function(config: MinionConfig, options: optparse.Values, words: Sequenc
 
     gc.set_threshold(100_000, 20, 20)  # a tenth of a large run would go into looking for cycles
     words = [DOCTOR, *words[1:]] if words[:1] == ["doctor"] else words
-    masterless = _is_masterless(config) or words[:1] == [DOCTOR]
+    masterless = is_masterless(config) or words[:1] == [DOCTOR]
     if not masterless and config.network.master_type == "func":
-        config = _ask_for_masters(config)
+        config = ask_for_masters(config)
     caller = None if masterless else _connect_to_master(config, options)
     try:
-        ctx = _make_context(config, options, caller)
+        refresh, skip_grains = bool(options.refresh_grains_cache), options.skip_grains
+        ctx = make_context(config, caller, refresh=refresh, skip_grains=skip_grains)
         if options.doc:
             return _print_docs(ctx, words)
         screen = Screen.of(config, options)
@@ -130,12 +131,14 @@ def _run_function(config: MinionConfig, options: optparse.Values, words: Sequenc
             caller.close()
 
 
-def _is_masterless(config: MinionConfig) -> bool:
+def is_masterless(config: MinionConfig) -> bool:
+    """Whether functions are called without any master."""
     files = config.files
     return files.file_client == "local" and not files.use_master_when_local
 
 
-def _ask_for_masters(config: MinionConfig) -> MinionConfig:
+def ask_for_masters(config: MinionConfig) -> MinionConfig:
+    """The configuration with the masters that a function names (``master_type: func``)."""
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
     from saltlite.host import Host
@@ -155,9 +158,17 @@ def _connect_to_master(config: MinionConfig, options: optparse.Values) -> Master
     return connect(config, options.auth_timeout)
 
 
-def _make_context(
-    config: MinionConfig, options: optparse.Values, caller: MasterCaller | None
+def make_context(
+    config: MinionConfig,
+    caller: MasterCaller | None,
+    *,
+    refresh: bool = False,
+    skip_grains: bool = False,
 ) -> MinionContext:
+    """What functions may reach that are called on this machine; without ``caller`` no master.
+
+    ``refresh`` has the grains collected anew, ``skip_grains`` leaves them out.
+    """
     from saltlite.cli.minionbus import NotedJobs, listen_to_minion, minion_bus
     from saltlite.context import MinionContext
     from saltlite.grains import LazyGrains
@@ -166,8 +177,7 @@ def _make_context(
     from saltlite.pillar.lazy import LazyPillar
 
     host = Host()
-    refresh = bool(options.refresh_grains_cache)
-    grains: Any = {} if options.skip_grains else LazyGrains(config, host, refresh=refresh)
+    grains: Any = {} if skip_grains else LazyGrains(config, host, refresh=refresh)
     ctx = with_functions(
         MinionContext(
             config=config,

@@ -68,6 +68,11 @@ class MinionReturn:
         )
 
     @property
+    def value(self) -> Any:
+        """What the function gave; another name of ``return_``."""
+        return self.return_
+
+    @property
     def exit_code(self) -> int:
         """The highest of the exit codes; what is no number counts as 1."""
         codes: Sequence[Any] = [self.retcode]
@@ -370,6 +375,14 @@ class Collector:
             outcomes += self._on_return(job, minion, data)
         return outcomes
 
+    def recall(self, jid: str, store: ReturnStore) -> list[Outcome]:
+        """Take what is on record of a job that was published before it was listened for."""
+        job = self._jobs[jid]
+        found: list[Outcome] = []
+        for minion, data in store.returns(jid).items():
+            found += self._on_return(job, minion, data)
+        return found + self.finish()
+
     def give_up(self, jid: str) -> list[Outcome]:
         """Wait no longer for who has not returned: they are not there. What came of it."""
         job = self._jobs[jid]
@@ -422,19 +435,27 @@ class JobRun:
         self.notice = reply.notice
         self._events = events
         self._collector = collector
+        self._recalled: list[Outcome] = []
 
     def __iter__(self) -> Iterator[Outcome]:
         """Returns as they come; at the end those who were given up."""
+        recalled, self._recalled = self._recalled, []
+        yield from recalled
         yield from self._collector.outcomes()
 
     def step(self, wait_s: float) -> list[Outcome]:
         """What comes within ``wait_s`` seconds."""
-        return self._collector.step(wait_s)
+        recalled, self._recalled = self._recalled, []
+        return recalled or self._collector.step(wait_s)
+
+    def recall(self, store: ReturnStore) -> None:
+        """Begin with what is on record: the job was published before it was listened for."""
+        self._recalled += self._collector.recall(self.jid, store)
 
     @property
     def is_done(self) -> bool:
         """Whether nothing more will come."""
-        return self._collector.is_done
+        return self._collector.is_done and not self._recalled
 
     @property
     def return_count(self) -> int:

@@ -79,6 +79,16 @@ def install() -> None:
     importlib.import_module(ROOT)
 
 
+def begin(fullname: str) -> importlib.machinery.ModuleSpec | None:
+    """The spec of a name, from now on also of all below ``salt``; for plain scripts.
+
+    Asked by a finder that comes last, so a real Salt has been looked for already.
+    """
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    return _FINDER.find_spec(fullname, None)
+
+
 def uninstall() -> None:
     """Answer no more, and forget what was answered; for tests."""
     if _FINDER not in sys.meta_path:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 from saltlite.loader.catalogue import STATES
 from saltlite.loader.dunders import Loads, SaltFunctions, View
@@ -14,6 +14,42 @@ from saltlite.loader.user import UserModules
 
 CURRENT: ContextVar[Surroundings] = ContextVar("CURRENT")
 """The surroundings of the Salt file that is loaded or runs; what the ``salt.*`` answers look at."""
+
+
+class Outside(Protocol):
+    """What users' scripts stand on that run in no daemon and no command of ours.
+
+    ``path`` is the file of a configuration, ``opts`` are options as scripts have them.
+    """
+
+    def options(self, role: str, path: str | None = None) -> dict[str, Any]:
+        """The options of a ``master`` or ``minion``."""
+
+    def local_client(self, path: str | None = None, opts: Mapping[str, Any] | None = None) -> Any:
+        """Salt's ``LocalClient`` on the master of this machine."""
+
+    def runner_client(self, kind: str, opts: Mapping[str, Any] | None = None) -> Any:
+        """What runs a ``runner`` or ``wheel`` function here."""
+
+    def minion(
+        self, path: str | None = None, opts: Mapping[str, Any] | None = None
+    ) -> Surroundings:
+        """The functions of this machine."""
+
+    def call(
+        self, fun: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], around: Surroundings
+    ) -> Any:
+        """Call a function of this machine, as ``salt-call`` does."""
+
+    def listen(self, node: str, sock_dir: str | None, opts: Mapping[str, Any] | None) -> Any:
+        """Hear all events of the bus of a ``master`` or ``minion``."""
+
+    def pusher(self, node: str, sock_dir: str | None, opts: Mapping[str, Any] | None) -> Any:
+        """What fires events on it."""
+
+
+outside: Outside | None = None
+"""Handed in where a plain script imports ``salt``; ``None`` in our daemons and commands."""
 
 
 class Surroundings:

@@ -1,78 +1,108 @@
 """``salt.client``: other functions, on this machine or on minions.
 
-Nothing is connected here: jobs go through what the master's command that runs the file has, so a
-``LocalClient`` works in runners, and a ``Caller`` wherever there are functions.
+In a file that our daemons or commands run nothing is connected here: jobs go through what is there
+already, so a ``LocalClient`` works in runners, and a ``Caller`` wherever there are functions. In a
+plain script they connect by the configuration that is named.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import GeneratorType
 from typing import Any
 
-from saltlite.compat.salt.exceptions import SaltClientError
-from saltlite.loader.surroundings import CURRENT, Surroundings
+from saltlite.compat.salt.exceptions import SaltClientError, as_salt
+from saltlite.errors import SaltliteError
+from saltlite.loader import surroundings
+from saltlite.loader.surroundings import CURRENT, Outside, Surroundings
 
 
 def _current_surroundings() -> Surroundings:
     around = CURRENT.get(None)
-    if around is None:
+    return _outside().minion() if around is None else around
+
+
+def _outside() -> Outside:
+    """What a plain script has.
+
+    Raises:
+        SaltClientError: this is one of our processes, and no function runs.
+    """
+    if surroundings.outside is None:
         raise SaltClientError("salt.client is there for functions while they run")
-    return around
+    return surroundings.outside
+
+
+def _in_salts_words(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, raising Salt's exceptions."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            found = function(*args, **kwargs)
+        except SaltliteError as error:
+            raise as_salt(error) from error
+        return _translate(found) if isinstance(found, GeneratorType) else found
+
+    return call
+
+
+def _translate(found: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from found
+    except SaltliteError as error:
+        raise as_salt(error) from error
 
 
 class LocalClient:
-    """Runs functions on minions, from the master."""
+    """Runs functions on minions, from the master.
 
-    def __init__(
-        self, c_path: str = "/etc/salt/master", mopts: object = None, **kwargs: Any
-    ) -> None:
-        local = getattr(_current_surroundings().ctx, "local", None)
+    Its methods are those of :class:`saltlite.client.local.LocalClient`: ``cmd``, ``cmd_iter``,
+    ``cmd_async``, ``cmd_batch``, ``run_job`` and the others.
+    """
+
+    def __init__(self, c_path: str = "", mopts: Any = None, **kwargs: Any) -> None:
+        around = CURRENT.get(None)
+        if around is None:
+            outside = _outside()
+            self._local = _in_salts_words(outside.local_client)(c_path or None, mopts)
+            self._owns = True
+            self.opts = mopts or outside.options("master", c_path or None)
+            return
+        local = getattr(around.ctx, "local", None)
         if local is None:
             raise SaltClientError("salt.client.LocalClient is there on the master only")
         self._local = local
-        self.opts = _current_surroundings().opts
+        self._owns = False
+        self.opts = around.opts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(self._local, name)
+        return _in_salts_words(found) if callable(found) else found
+
+    @property
+    def event(self) -> Any:
+        """The master's event bus."""
+        from saltlite.compat.salt.utils.event import get_event
+
+        return get_event("master", opts=self.opts)
 
     def __enter__(self) -> LocalClient:
         return self
 
     def __exit__(self, *args: object) -> None:
-        """Nothing is held."""
+        self.destroy()
 
     def destroy(self) -> None:
-        """Nothing is held."""
-
-    def cmd(
-        self,
-        tgt: Any,
-        fun: Any,
-        arg: Any = (),
-        timeout: float | None = None,
-        tgt_type: str = "glob",
-        ret: str = "",
-        jid: str = "",
-        full_return: bool = False,
-        kwarg: Any = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Minion id → what the function gave there."""
-        arguments = [*arg, {**kwarg, "__kwarg__": True}] if kwarg else list(arg)
-        given = {"timeout": timeout, "ret": ret, "jid": jid}
-        options = {name: value for name, value in given.items() if value}
-        found: dict[str, Any] = self._local.cmd(
-            tgt, fun, arguments, tgt_type=tgt_type, **options, **kwargs
-        )
-        return found
-
-    def cmd_iter(self, *args: Any, **kwargs: Any) -> Any:
-        """One ``{minion id: {"ret": …}}`` after the other."""
-        for minion, value in self.cmd(*args, **kwargs).items():
-            yield {minion: {"ret": value}}
-
-    cmd_iter_no_block = cmd_iter
+        """Give back the sockets of a plain script; those of our processes stay."""
+        if self._owns:
+            self._local.close()
 
 
-def get_local_client(
-    c_path: str = "/etc/salt/master", mopts: object = None, **kw: Any
-) -> LocalClient:
+def get_local_client(c_path: str = "", mopts: object = None, **kw: Any) -> LocalClient:
     """A LocalClient."""
     return LocalClient(c_path, mopts)
 
@@ -80,12 +110,19 @@ def get_local_client(
 class Caller:
     """Runs functions on this machine."""
 
-    def __init__(self, c_path: str = "/etc/salt/minion", mopts: object = None) -> None:
-        self._salt = _current_surroundings().salt
-        self.opts = _current_surroundings().opts
+    def __init__(self, c_path: str = "", mopts: Any = None) -> None:
+        around = CURRENT.get(None)
+        self._outside = _outside() if around is None else None
+        if self._outside is not None:
+            around = _in_salts_words(self._outside.minion)(c_path or None, mopts)
+        assert around is not None  # noqa: S101 - one of the two is there
+        self._around = around
+        self.opts = mopts or around.opts
 
     def cmd(self, fun: str, *args: Any, **kwargs: Any) -> Any:
         """What a function gives."""
-        return self._salt[fun](*args, **kwargs)
+        if self._outside is None:
+            return self._around.salt[fun](*args, **kwargs)
+        return _in_salts_words(self._outside.call)(fun, args, kwargs, self._around)
 
     function = cmd

@@ -1,11 +1,15 @@
-"""``salt.config``: the options that the daemon or command has, whatever file is named."""
+"""``salt.config``: the options that the daemon or command has, whatever file is named.
+
+In a plain script those of the file.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from saltlite.compat.salt.client import _current_surroundings
+from saltlite.compat.salt.client import _in_salts_words, _outside
+from saltlite.loader.surroundings import CURRENT
 
 DEFAULT_MINION_OPTS: dict[str, Any] = {}
 DEFAULT_MASTER_OPTS: dict[str, Any] = {}
@@ -27,7 +31,11 @@ def client_config(path: str | None = None, *args: Any, **kwargs: Any) -> dict[st
 
 
 def _load_options(path: str | None, role: str) -> dict[str, Any]:
-    opts = dict(_current_surroundings().opts)
+    around = CURRENT.get(None)
+    if around is None:
+        found: dict[str, Any] = _in_salts_words(_outside().options)(role, path)
+        return found
+    opts = dict(around.opts)
     if opts.get("__role") == role:
         return opts
     from saltlite.config.load import load_master, load_minion

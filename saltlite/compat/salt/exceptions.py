@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from saltlite.errors import (
+    AccessDenied,
     AuthError,
     CommandError,
     ConfigError,
     FunctionError,
     FunctionUnavailable,
+    MasterAbsent,
+    MasterRefused,
     RenderError,
     RequestTimeout,
     SaltliteError,
@@ -233,4 +236,7 @@ _KIN: dict[type[SaltliteError], Any] = {
     RequestTimeout: SaltReqTimeoutError,
     AuthError: AuthenticationError,
     ConfigError: SaltConfigurationError,
+    MasterAbsent: SaltClientError,
+    MasterRefused: AuthorizationError,
+    AccessDenied: SaltClientError,
 }

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any
 
+from saltlite.errors import SaltliteError
+from saltlite.loader import surroundings
 from saltlite.loader.surroundings import CURRENT
 
 TAGEND = "\n\n"
@@ -57,13 +59,14 @@ class SaltEvent:
     """The bus of the minion or master that runs the file.
 
     Engines, jobs of minions and runners can hear it: from the first look on, or with ``listen``
-    from the beginning.
+    from the beginning. So can a plain script, whose options or ``sock_dir`` say which bus.
     """
 
-    def __init__(self, node: str = "minion", sock_dir: object = None, opts: object = None,
+    def __init__(self, node: str = "minion", sock_dir: object = None, opts: Any = None,
                  listen: bool = False, *args: Any, **kwargs: Any) -> None:  # fmt: skip
         self.node = node
         self.opts = opts
+        self._sock_dir = str(sock_dir) if sock_dir else None
         self._around = CURRENT.get(None)
         self._bus: Any = None
         if listen:
@@ -82,6 +85,11 @@ class SaltEvent:
 
     def connect_pub(self, timeout: float | None = None) -> bool:
         """Hear the bus from now on; ``False`` where there is none to be heard."""
+        if self._bus is None and self._around is None and surroundings.outside is not None:
+            try:
+                self._bus = surroundings.outside.listen(self.node, self._sock_dir, self.opts)
+            except SaltliteError:
+                return False  # as with Salt: there may be a bus later
         listen = None if self._around is None else getattr(self._around.ctx, "listen", None)
         if self._bus is None and listen is not None:
             self._bus = listen("")
@@ -141,11 +149,20 @@ class SaltEvent:
     def fire_event(self, data: Any, tag: str, timeout: float = 1000) -> bool:
         """Fire an event; ``False`` without a bus."""
         around = self._around or CURRENT.get(None)
+        if around is None and surroundings.outside is not None:
+            return self._fire_outside(surroundings.outside, dict(data), tag)
         events = getattr(around.ctx, "events", None) if around is not None else None
         if events is None:
             return False
         events.fire(tag, dict(data))
         return True
+
+    def _fire_outside(self, outside: surroundings.Outside, data: dict[str, Any], tag: str) -> bool:
+        try:
+            with outside.pusher(self.node, self._sock_dir, self.opts) as pusher:
+                return bool(pusher.fire(tag, data))
+        except SaltliteError:
+            return False
 
     def fire_master(self, data: object, tag: str, timeout: float = 1000) -> bool:
         """Fire an event on the master's bus, from a minion."""
@@ -168,7 +185,7 @@ def get_event(
     node: str,
     sock_dir: object = None,
     transport: object = None,
-    opts: object = None,
+    opts: Any = None,
     listen: bool = True,
     **kwargs: Any,
 ) -> SaltEvent:
@@ -177,7 +194,7 @@ def get_event(
 
 
 def get_master_event(
-    opts: object = None, sock_dir: object = None, listen: bool = True, **kwargs: Any
+    opts: Any = None, sock_dir: object = None, listen: bool = True, **kwargs: Any
 ) -> SaltEvent:
     """The master's bus."""
     return SaltEvent("master", sock_dir, opts, listen)

@@ -1,0 +1,1 @@
+"""What scripts of users work with: saltlite's own interface, and Salt's names in plain Python."""
