@@ -33,6 +33,7 @@ BROAD_HANDLERS = {
     "minion/spawner.py": "the job runner, for jobs in threads",
     "minion/daemon.py": "a forked child must never return into its parent's code",
     "master/supervisor.py": "a forked child must never return into its parent's code",
+    "python/client.py": "a thread: what happens in it is raised where it is waited for",
     "doctor/run.py": "a forked child must never return; a check that fails is a finding",
     "modules/mine.py": "a job runner of its own: one mine function must not lose the others",
     "modules/saltcheck.py": "a job runner of its own: one test must not lose the others",
@@ -61,6 +62,8 @@ BROAD_HANDLERS = {
     "loader/user.py": "a user's file that does not load costs itself, not the rest",
 }
 DYNAMIC_ATTRIBUTES = {
+    "__init__.py": "names of a fixed table, imported when they are asked for",
+    "compat/salt/client.py": "stands in for our LocalClient: what is asked of it, of that",
     "cli/deferred_imports.py": "stands in for a module of Python's: what is asked of it, of that",
     "core/dataclasses.py": "walks the fields that a class of ours declares",
     "core/fields.py": "walks the fields of a dataclass of ours",
