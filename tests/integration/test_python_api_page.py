@@ -32,7 +32,7 @@ SAYS = {
     "saltlite.Caller(": ["two"],
     "saltlite.events.listen": ["/ret/m1 True"],
     "import salt.client": [
-        "{'m1': True, 'm2': True}", "'ret': 'hello'", "['m1', 'm2']", "/ret/m1 True", "'two': 2",
+        "'m1': True", "'m2': True", "'ret': 'hello'", "['m1', 'm2']", "/ret/m1 True", "'two': 2",
     ],
 }  # fmt: skip
 """A word of an example → what it prints, at the least."""
