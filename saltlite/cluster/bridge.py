@@ -22,6 +22,7 @@ import zmq
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.feeds import EventExchange, ReturnFeed
+from saltlite.cluster.gone import sweep_gone
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.key_ring import ClusterKeyRing
 from saltlite.cluster.nodes import Heart
@@ -60,6 +61,9 @@ COPIES_MOST: Final = 10_000
 EVENTS_BATCH: Final = 200
 EVENTS_WAIT_MOST: Final = 20_000
 """Events of this node that wait for PostgreSQL; the oldest go first."""
+
+SWEEP_S: Final = 3600.0
+"""How often rows are looked for of what went long ago."""
 
 PUBLICATIONS_KEPT_S: Final = 900
 EVENTS_KEPT_S: Final = 60
@@ -143,6 +147,7 @@ class ClusterBridge:
             Duty(self._forget_copies, COPIES_S / 24),
             Duty(self._keep_house, HOUSE_S),
             Duty(self._look_for_dead, DEAD_S),
+            Duty(self._sweep_gone, SWEEP_S),
             *self._parts.more,
         ]
         life.ready()
@@ -316,6 +321,11 @@ class ClusterBridge:
         for statement, age_s in _SWEEPS:
             parts.engine.execute(statement, [age_s])
 
-    def _look_for_dead(self) -> None:
+    def _sweep_gone(self) -> None:
         if self._parts.heart.keeps_house:
+            sweep_gone(self._parts.engine)
+
+    def _look_for_dead(self) -> None:
+        heart = self._parts.heart
+        if heart.keeps_house and heart.may_judge():
             self._parts.dead.repeat_jobs()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing import Any, Final
 
 from saltlite import disk
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch, lock_name
-from saltlite.cluster.keys import check_place
+from saltlite.cluster.gone import find_place
+from saltlite.cluster.keys import BUSY_S
 from saltlite.core.datalimits import MINE_LIMIT, MINE_NAMES_LIMIT
 from saltlite.core.ids import valid_minion_id
 from saltlite.core.plain import Plain
@@ -234,7 +236,8 @@ def _write_row(
         "WITH next AS (UPDATE counters SET value = value + 1 WHERE name = 'banks' RETURNING value) "
         "INSERT INTO banks (bank, id, version, asked, data) "
         "SELECT %s, %s, next.value, %s, %s FROM next ON CONFLICT (bank, id) DO UPDATE "
-        "SET version = excluded.version, asked = excluded.asked, data = excluded.data",
+        "SET version = excluded.version, asked = excluded.asked, data = excluded.data, "
+        "changed = now()",
         [bank, minion_id, asked_ns, data],
     )
 
@@ -286,9 +289,13 @@ def _check_place(bank: str, minion_id: str) -> None:
 class FactsFeed:
     """Brings what other nodes have changed into this node's copy. For the bridge alone."""
 
-    def __init__(self, engine: ClusterEngine, cachedir: Path) -> None:
+    def __init__(
+        self, engine: ClusterEngine, cachedir: Path, *, shares_pillar: bool = True
+    ) -> None:
+        """``shares_pillar``: as for :class:`ClusterFacts`."""
         self._engine = engine
         self._copy = DataCache(cachedir)
+        self._shared = [one for one in BANKS if shares_pillar or one not in ("pillar", COMPILED)]
         self._path = cachedir / PLACE
         self._place = self._read_place()
 
@@ -300,8 +307,8 @@ class FactsFeed:
         Raises:
             StoreError: the engine is away, or the disk; the next call goes on.
         """
-        self._place = check_place(self._engine, "banks", self._place)
-        total = 0
+        swept = self._drop_missed()
+        total, until_s = 0, time.monotonic() + BUSY_S
         while True:
             rows = self._engine.execute(
                 "SELECT bank, id, data, version FROM banks WHERE version > %s "
@@ -312,11 +319,26 @@ class FactsFeed:
                 self._apply_row(str(bank), str(minion_id), bytes(data))
                 self._place = int(version)
             total += len(rows)
-            if rows:
+            is_last = len(rows) < ROWS_AT_ONCE
+            if is_last:
+                self._place = max(self._place, swept)
+            if rows or (is_last and swept):
                 disk.make_dir(self._path.parent)
                 disk.write_file(self._path, str(self._place).encode(), flush=False)
-            if len(rows) < ROWS_AT_ONCE:
+            if is_last or time.monotonic() > until_s:
                 return total
+
+    def _drop_missed(self) -> int:
+        """Forget what went so long ago that no row tells of it any more; up to which version."""
+        self._place, swept = find_place(self._engine, "banks", self._place)
+        if swept:
+            rows = self._engine.execute("SELECT bank, id FROM banks WHERE data <> ''")
+            known = {(str(bank), str(minion_id)) for bank, minion_id in rows}
+            for bank in self._shared:
+                for minion_id in self._copy.list(bank):
+                    if (bank, minion_id) not in known:
+                        self._copy.flush(bank, minion_id)
+        return swept
 
     def _apply_row(self, bank: str, minion_id: str, data: bytes) -> None:
         try:

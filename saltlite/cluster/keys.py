@@ -14,12 +14,14 @@ import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from saltlite import disk
-from saltlite.cluster.engine import ClusterEngine, Transaction, fetch, lock_name
+from saltlite.cluster.engine import ClusterEngine, Row, Transaction, fetch, lock_name
+from saltlite.cluster.gone import find_place
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import valid_minion_id
 from saltlite.errors import ServerAway, StoreError
@@ -38,6 +40,9 @@ COUNT_LOCK: Final = 0x5A17_0011
 """Advisory locks: one for each id, by its checksum, and one for their number."""
 
 ROWS_AT_ONCE: Final = 500
+
+BUSY_S: Final = 0.5
+"""Thousands of keys take many seconds, in which a bridge has to show that it lives."""
 
 PLACE: Final = ".cluster_keys"
 """In ``pki_dir``: how far the copy is."""
@@ -382,32 +387,58 @@ class KeyFeed:
         """The keys of each id when files and table were last the same; digests of them."""
         self._seen: dict[KeyState, int] = {}
         self._lost_accepted = False
+        self._is_current = False
 
     def catch_up(self) -> int:
         """Take up what changed in the table since the last call; how many ids.
 
+        What takes longer than ``BUSY_S`` goes on with the next call: the bridge has other duties.
+
         Raises:
             StoreError: the engine is away, or the disk; the next call goes on.
         """
-        self._place = check_place(self._engine, "keys", self._place)
-        total = 0
+        self._is_current = False
+        swept = self._drop_missed()
+        total, until_s = 0, time.monotonic() + BUSY_S
         while True:
             rows = self._engine.execute(
                 "SELECT id, version FROM keys WHERE version > %s UNION ALL "
                 "SELECT id, version FROM denied_keys WHERE version > %s ORDER BY 2 LIMIT %s",
                 [self._place, self._place, ROWS_AT_ONCE],
             )
-            for minion_id, version in rows:
-                if valid_minion_id(minion_id):
-                    self._settle_id(minion_id)
-                else:
-                    log.error("A row of the cluster's keys is passed over: %.80r", minion_id)
-                self._place = version
-            if rows:
+            done = self._take_rows(rows, until_s)
+            total += done
+            is_last = done == len(rows) < ROWS_AT_ONCE
+            if is_last:
+                self._place = max(self._place, swept)
+                self._is_current = True
+            if rows or (is_last and swept):
                 disk.write_file(self._path, str(self._place).encode(), flush=False)
-            total += len(rows)
-            if len(rows) < ROWS_AT_ONCE:
+            if is_last or done < len(rows):
                 return total
+
+    def _take_rows(self, rows: Sequence[Row], until_s: float) -> int:
+        """Bring ids up to date, one after the other, as long as there is time; how many."""
+        for number, (minion_id, version) in enumerate(rows, 1):
+            if valid_minion_id(minion_id):
+                self._settle_id(minion_id)
+            else:
+                log.error("A row of the cluster's keys is passed over: %.80r", minion_id)
+            self._place = version
+            if time.monotonic() > until_s:
+                return number
+        return len(rows)
+
+    def _drop_missed(self) -> int:
+        """Forget what went so long ago that no row tells of it any more; up to which version."""
+        self._place, swept = find_place(self._engine, "keys", self._place)
+        if swept:
+            missed = sorted(self._read_files().keys() - self._read_table().keys())
+            for minion_id in missed:
+                with self._copy.hold(minion_id):
+                    apply_to_copy(self._copy, minion_id, Filed(None, "", None))
+            log.warning("This node was away for long: %d keys went meanwhile", len(missed))
+        return swept
 
     def send_orders(self) -> int:
         """Tell the table of files that were put, moved or removed by hand; how many ids.
@@ -417,17 +448,27 @@ class KeyFeed:
         seen = {state: _changed_ns(self._copy.folder(state)) for state in KeyState}
         if seen == self._seen:
             return 0
+        if not self._is_current:
+            # Files of what went long ago are no orders.
+            self._drop_missed()
+        until_s = time.monotonic() + BUSY_S
         files = self._read_files()
         if self._agreed is None:
             self._agreed = self._read_table()
         agreed = self._agreed
         differ = [one for one in files.keys() | agreed.keys() if files.get(one) != agreed.get(one)]
-        orders = sum(self._settle_id(one) for one in sorted(differ))
+        orders, is_done = 0, True
+        for one in sorted(differ):
+            orders += self._settle_id(one)
+            if time.monotonic() > until_s:
+                is_done = False
+                break
         if self._lost_accepted:
             self._rotate()
             self._lost_accepted = False
         # Not before: what failed is looked at again. What came meanwhile is newer than this stamp.
-        self._seen = seen
+        if is_done:
+            self._seen = seen
         return orders
 
     def _settle_id(self, minion_id: str) -> bool:
@@ -521,25 +562,6 @@ def _changed_ns(folder: Path) -> int:
         return os.stat(folder).st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def check_place(engine: ClusterEngine, counter: str, place: int) -> int:
-    """How far a copy is that was up to ``place``; at the beginning if the table is an older one.
-
-    So it is after a fail-over to a server that had not got everything, or out of a backup: what is
-    in the table counts then.
-    """
-    rows = engine.execute("SELECT value FROM counters WHERE name = %s", [counter])
-    head = int(rows[0][0]) if rows else 0
-    if head >= place:
-        return place
-    log.warning(
-        "The table of %s is older than this node's copy (%d, %d): what is in the cluster counts",
-        counter,
-        head,
-        place,
-    )
-    return 0
 
 
 def _load_place(path: Path) -> int:

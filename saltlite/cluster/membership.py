@@ -31,6 +31,7 @@ from saltlite.config.master import MasterConfig
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
+from saltlite.errors import ServerAway
 from saltlite.master.jobcache import Flush
 from saltlite.master.publishqueue import PublishQueue
 from saltlite.transport.addresses import MasterSockets
@@ -38,6 +39,9 @@ from saltlite.transport.addresses import MasterSockets
 log = logging.getLogger(__name__)
 
 WILD: Final = "*?["
+
+WAIT_S: Final = 0.5
+"""Between two looks at the server before a master starts; attempts are up to 5 s apart."""
 
 
 def name_node(config: MasterConfig) -> str:
@@ -136,9 +140,10 @@ class Membership:
         place = self.ring.last_serial()
         feed = PublicationFeed(engine, self.ring, config.keys, self.key.public, place=place)
         publisher = self.open_publisher(engine, context)
+        heart = Heart(engine, self.node, lease_s=options.cluster_lease)
         return BridgeParts(
             engine=engine,
-            heart=Heart(engine, self.node, lease_s=options.cluster_lease),
+            heart=heart,
             ring=self.ring,
             feed=feed,
             returns=ReturnFeed(engine, self.number, self.places),
@@ -150,16 +155,18 @@ class Membership:
             dead=DeadNodes(engine, jobs, feed, publisher, lease_s=options.cluster_lease),
             lease_s=options.cluster_lease,
             keeps_copies=serves_alone(config),
-            more=list_duties(config, engine, self.number),
+            more=list_duties(config, engine, self.number, heart),
         )
 
 
 def join_cluster(config: MasterConfig, address: str) -> Membership:
     """Check that this master may be a node, and make it known.
 
+    Waits for PostgreSQL: after a power cut it may come back later than the masters do.
+
     Raises:
         ConfigError: the tables, the key or the database are not the cluster's.
-        StoreError: PostgreSQL cannot be reached.
+        StoreError: PostgreSQL went away meanwhile.
         CryptoError: the key cannot be used.
     """
     parameters: dict[str, Any] = read_parameters(config)
@@ -167,7 +174,7 @@ def join_cluster(config: MasterConfig, address: str) -> Membership:
     identity = ClusterIdentity(key, config.cluster.cluster_id)
     engine = ClusterEngine(parameters, timeout_s=config.cluster.cluster_timeout)
     try:
-        schema.check(engine)
+        _wait_for_tables(engine)
         claim_database(engine, config.cluster.cluster_id, key.public.fingerprint())
         number = register_node(engine, name_node(config), address)
         ring = ClusterKeyRing(engine, identity, timeout_s=config.cluster.cluster_timeout)
@@ -184,6 +191,29 @@ def join_cluster(config: MasterConfig, address: str) -> Membership:
         describe_place(parameters),
     )
     return Membership(config, key, identity, ring, number)
+
+
+def _wait_for_tables(engine: ClusterEngine, sleep: Callable[[float], None] = time.sleep) -> None:
+    """See that the tables are ours, as soon as the server answers; one line if it does not.
+
+    A node does not begin alone: its publication key is in the tables, and who looks after it has to
+    know that it is not there yet.
+    """
+    is_told = False
+    while reason := _find_obstacle(engine):
+        if not is_told:
+            log.error("%s; this master starts as soon as it is there", reason)
+        is_told = True
+        sleep(WAIT_S)
+
+
+def _find_obstacle(engine: ClusterEngine) -> str:
+    """Why the server cannot be asked for its tables; empty if it can, and they are ours."""
+    try:
+        schema.check(engine)
+    except ServerAway as error:
+        return str(error)
+    return ""
 
 
 def list_prefixes(globs: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ lease is over; nothing that it does is wrong when done twice.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from saltlite.cluster.engine import ClusterEngine, Row, Transaction, fetch
@@ -105,11 +106,29 @@ def list_nodes(engine: ClusterEngine) -> list[Node]:
 class Heart:
     """What keeps a node alive, and has it keep house if nobody else does."""
 
-    def __init__(self, engine: ClusterEngine, node: str, *, lease_s: float) -> None:
+    def __init__(
+        self,
+        engine: ClusterEngine,
+        node: str,
+        *,
+        lease_s: float,
+        steady_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._engine = engine
         self._node = node
         self._lease_s = lease_s
+        self._steady_s = steady_s
+        self._last_beat_s: float | None = None
+        self._judges_from_s = 0.0
         self.keeps_house = False
+
+    def may_judge(self) -> bool:
+        """Whether the silence of other nodes says something about them.
+
+        Not for a lease after this node could not reach the engine itself: they may have had to be
+        silent, too, and need time to be heard again.
+        """
+        return self._steady_s() >= self._judges_from_s
 
     def beat(self) -> bool:
         """Say that this node lives; ``False`` if somebody has removed it.
@@ -128,8 +147,16 @@ class Heart:
         except ServerAway:
             self.keeps_house = False
             raise
+        self._note_beat()
         self.keeps_house = bool(rows and rows[0][0])
         return bool(rows)
+
+    def _note_beat(self) -> None:
+        now_s = self._steady_s()
+        # Beats are a fifth of the lease apart: two that are missing are an absence.
+        if self._last_beat_s is not None and now_s - self._last_beat_s > self._lease_s / 2:
+            self._judges_from_s = now_s + self._lease_s
+        self._last_beat_s = now_s
 
     def stop(self) -> None:
         """Leave the house to others at once; raises ServerAway if nobody can be told."""

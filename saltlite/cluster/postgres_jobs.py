@@ -77,7 +77,21 @@ SELECT returns.jid, returns.id, returns.digest
 FROM returns JOIN unnest(%b::text[], %b::text[]) AS one (jid, id) USING (jid, id)
 """
 
-_TABLES: Final = ("returns", "metadata", "unasked", "jobs")
+_SMALL_TABLES: Final = ("metadata", "unasked", "jobs")
+_TABLES: Final = ("returns", *_SMALL_TABLES)
+
+RETURNS_SWEPT: Final = 10_000
+"""In one statement, which is to be over well within ``cluster_timeout``."""
+
+_SWEEP_RETURNS: Final = """
+WITH gone AS (
+    DELETE FROM returns WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM returns WHERE jid < %s ORDER BY jid, id LIMIT %s
+    )) RETURNING true
+)
+SELECT count(*) FROM gone
+"""
+"""The primary key is read in its order, and rows are found where they lie: nobody changes them."""
 
 _SIZE: Final = """
 SELECT coalesce((SELECT sum(octet_length(ret) + 150) FROM returns), 0)
@@ -229,19 +243,22 @@ class PostgresJobStore:
                 "SELECT jid FROM jobs WHERE jid < %s ORDER BY jid LIMIT %s",
                 [before_jid, CLEAN_CHUNK],
             )
-            _delete_jobs(transaction, [row[0] for row in rows])
+            # Without their returns, which may be millions: those go behind, by their place.
+            _delete_jobs(transaction, [row[0] for row in rows], _SMALL_TABLES)
             return len(rows)
 
         total = 0
         while gone := self._engine.transact(write):
             total += gone
+        # Each time: the last cleaner may have died, or a return come while its job was forgotten.
+        while self._engine.execute(_SWEEP_RETURNS, [before_jid, RETURNS_SWEPT])[0][0]:
+            pass
         if total:
-            self._sweep_orphans(before_jid)
+            self._sweep_sets()
         return total
 
-    def _sweep_orphans(self, before_jid: str) -> None:
-        """What belongs to no job: a return may have come while its job was forgotten."""
-        self._engine.execute("DELETE FROM returns WHERE jid < %s", [before_jid])
+    def _sweep_sets(self) -> None:
+        """Lists of minions that no job asks."""
 
         def drop(transaction: Transaction) -> None:
             fetch(transaction, "SELECT pg_advisory_xact_lock(%s)", [SETS_LOCK])
@@ -435,9 +452,11 @@ def _keep_set(transaction: Transaction, ids: bytes) -> bytes:
     return _SET + digest
 
 
-def _delete_jobs(transaction: Transaction, jids: list[str]) -> None:
+def _delete_jobs(
+    transaction: Transaction, jids: list[str], tables: Sequence[str] = _TABLES
+) -> None:
     """Delete jobs with all that belongs to them."""
-    for table in _TABLES if jids else ():
+    for table in tables if jids else ():
         fetch(transaction, f"DELETE FROM {table} WHERE jid = ANY(%b)", [jids])  # noqa: S608 - ours
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -43,13 +43,21 @@ class RunNotesFeed:
     """Keeps the files of this node and the table the same. For the bridge alone."""
 
     def __init__(
-        self, engine: ClusterEngine, cachedir: Path, number: int, *, lease_s: float
+        self,
+        engine: ClusterEngine,
+        cachedir: Path,
+        number: int,
+        *,
+        lease_s: float,
+        may_judge: Callable[[], bool] = lambda: True,
     ) -> None:
+        """``may_judge``: whether a node that is silent for ``lease_s`` has died."""
         self._engine = engine
         self._runs = cachedir / RUNS
         self._said = cachedir / TOLD
         self._number = number
         self._lease_s = lease_s
+        self._may_judge = may_judge
         self._agreed: dict[str, Said] = {}
         """What was said to runs when the table and the files were the same last."""
 
@@ -95,12 +103,13 @@ class RunNotesFeed:
 
     def _lock_rows(self, transaction: Transaction) -> dict[str, Row]:
         """All rows, those of dead nodes deleted; in one order, so that two bridges do not cross."""
-        fetch(
-            transaction,
-            "DELETE FROM runs WHERE node <> %s AND node NOT IN "
-            "(SELECT number FROM nodes WHERE beat > now() - make_interval(secs => %s))",
-            [self._number, self._lease_s],
-        )
+        if self._may_judge():
+            fetch(
+                transaction,
+                "DELETE FROM runs WHERE node <> %s AND node NOT IN "
+                "(SELECT number FROM nodes WHERE beat > now() - make_interval(secs => %s))",
+                [self._number, self._lease_s],
+            )
         rows = fetch(
             transaction,
             "SELECT jid, node, note, told FROM runs ORDER BY jid LIMIT %s FOR UPDATE",

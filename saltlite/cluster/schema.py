@@ -12,7 +12,7 @@ from typing import Final
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
 from saltlite.errors import ConfigError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 INSTALL_LOCK: Final = 0x5A17_0001
 """Advisory: two who install at once make the tables once."""
@@ -141,7 +141,17 @@ CREATE TABLE presence (
 );
 """
 
-MIGRATIONS: Final = (_FIRST,)
+_SECOND: Final = """
+CREATE INDEX nonces_by_until ON nonces (until);
+ALTER TABLE banks ADD COLUMN changed timestamptz NOT NULL DEFAULT now();
+CREATE INDEX keys_gone ON keys (changed) WHERE state = 'gone';
+CREATE INDEX denied_keys_gone ON denied_keys (at) WHERE pem = '';
+CREATE INDEX banks_gone ON banks (changed) WHERE data = '';
+INSERT INTO counters VALUES ('keys swept', 0), ('banks swept', 0)
+"""
+"""Rows of what went are swept after a while; the counters say up to which version."""
+
+MIGRATIONS: Final = (_FIRST, _SECOND)
 """What makes version n of version n - 1, in order."""
 
 

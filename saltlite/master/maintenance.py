@@ -138,8 +138,9 @@ class Maintenance:
             self._rotate_key("old")
 
     def _rotate_key(self, why: str) -> None:
-        self._shared.publication.rotate(new_key_string(), time.monotonic())
-        self._tell_of_rotation(why)
+        """Change the key; where a cluster's engine is away, as soon as it is back."""
+        if self._shared.publication.rotate_if(lambda: True, new_key_string, time.monotonic()):
+            self._tell_of_rotation(why)
 
     def _tell_of_rotation(self, why: str) -> None:
         """Say that there is another key; the Publisher itself changes it when it is asked to."""

@@ -25,7 +25,10 @@ from repository import ROOT
 
 SEEDS = [int(one) for one in os.environ.get("SALTLITE_FAULT_SEEDS", "1,2").split(",")]
 LASTS_S = float(os.environ.get("SALTLITE_FAULT_S", "4"))
-ROWS = os.environ.get("SALTLITE_FAULT_ROWS", "kill-node").split(",")
+NOT_ELSEWHERE = "cut-engine,cut-minions,promote,engine-full,spool-full"
+"""Rows that no other test shows with daemons."""
+
+ROWS = os.environ.get("SALTLITE_FAULT_ROWS", NOT_ELSEWHERE).split(",")
 CLUSTER_S = 8.0
 NO_NAMESPACES = 77
 

@@ -207,6 +207,27 @@ def test_all_nodes_are_killed_at_once(nodes: Nodes) -> None:
     assert stored(nodes, "SELECT max(serial) FROM publications")[0][0] > serial
 
 
+def test_postgresql_is_back_after_the_masters(nodes: Nodes) -> None:
+    """As after a power cut: a node waits for it, says so once, and then serves as before."""
+    before = nodes.answers(nodes.all[0])
+    serial = stored(nodes, "SELECT max(serial) FROM publications")[0][0]
+    for node in nodes.all:
+        kill_node(node)
+    nodes.server.stop()
+    for node in nodes.all:
+        node.master.start()
+    waits = "this master starts as soon as it is there"
+    for node in nodes.all:
+        eventually(lambda node=node: waits in node.master.log(), what="it waits")
+    assert all(node.master.alive() for node in nodes.all)
+    nodes.server.start()
+    for node in nodes.all:
+        eventually(node._master_listens, what="it listens")
+        eventually(lambda node=node: nodes.answers(node) == before, what="all answer")
+        assert node.master.log().count(waits) == 1
+    assert stored(nodes, "SELECT max(serial) FROM publications")[0][0] > serial
+
+
 def test_a_node_hangs(nodes: Nodes) -> None:
     """Stopped for longer than its lease: another one keeps house; then it goes on."""
     (keeper,) = [name for name, one in nodes.status().items() if one["keeps_house"]]

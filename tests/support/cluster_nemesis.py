@@ -34,6 +34,7 @@ class ClusterNemesis(Nemesis):
             "kill-node": self._kill_node,
             "pause-node": self._pause_node,
             "restart-all": self._restart_all,
+            "power-cut": self._cut_power,
             "cut-engine": self._cut_from_engine,
             "cut-minions": self._cut_from_minions,
             "engine-away": self._stop_engine,
@@ -74,6 +75,23 @@ class ClusterNemesis(Nemesis):
             self._last(fault)
             for name in NODES:
                 self._world.daemon(name).start()
+            for name in NODES:
+                self._wait_for_master(name)
+            done.ended_s = time.monotonic()
+
+    def _cut_power(self, fault: Fault, done: Done) -> None:
+        """Of all machines; PostgreSQL's is the last one to be back."""
+        self._touch(done, *NODES, "engine", back_within_s=START_BACK_S)
+        done.ended_daemon = NODES[0]
+        engine = self._world.engine.server
+        with self._lock:
+            for name in NODES:
+                kill_all(self._world.daemon(name))
+            engine.stop()
+            for name in NODES:
+                self._world.daemon(name).start()
+            self._last(fault)
+            engine.start()
             for name in NODES:
                 self._wait_for_master(name)
             done.ended_s = time.monotonic()

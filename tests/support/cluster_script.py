@@ -67,6 +67,7 @@ ROWS: Final = {
     "engine-slow": Row({"engine-hangs": 1, "engine-locked": 1}),
     "restart-all": Row({"restart-all": 1}, lasts_jobs=(2, 2)),
     "spool-full": Row({"engine-away": 1}, {"cluster_spool_max": 1 << 20}, {"large": 8}),
+    "power-cut": Row({"power-cut": 1}, lasts_jobs=(8, 16)),
     "clock": Row({"clock": 1}),
     "bridge": Row({"kill-bridge": 1}, lasts_jobs=QUICK, pause_jobs=(8, 20)),
     "children": Row({"kill-child": 3, "pause-child": 2}, lasts_jobs=QUICK, pause_jobs=(5, 20)),
@@ -75,8 +76,9 @@ ROWS: Final = {
     "mixed": Row(
         {
             "kill-node": 2, "pause-node": 1, "cut-engine": 2, "cut-minions": 2, "engine-away": 2,
-            "engine-hangs": 1, "engine-locked": 1, "engine-full": 1, "restart-all": 1, "clock": 1,
-            "kill-bridge": 2, "kill-child": 3, "pause-child": 2, "node-disk": 1, "key": 1,
+            "engine-hangs": 1, "engine-locked": 1, "engine-full": 1, "restart-all": 1,
+            "power-cut": 1, "clock": 1, "kill-bridge": 2, "kill-child": 3, "pause-child": 2,
+            "node-disk": 1, "key": 1,
         },
         pause_jobs=(16, 40),
     ),
@@ -126,6 +128,7 @@ def _draw_fault(dice: random.Random, at_job: int, kind: str, for_jobs: int) -> F
         "engine-locked": "engine",
         "promote": "engine",
         "restart-all": "all",
+        "power-cut": "all",
         "kill-bridge": f"{node}:ClusterBridge",
         "kill-child": child,
         "pause-child": child,

@@ -115,6 +115,42 @@ def wait_for_standby(primary: Postgres) -> None:
     ask_postgres(primary.place, "SELECT pg_reload_conf()")
 
 
+_PGBOUNCER = """
+[databases]
+{database} = host={server} dbname={database} user=postgres
+[pgbouncer]
+listen_addr =
+unix_socket_dir = {place}
+listen_port = 6432
+auth_type = any
+pool_mode = {mode}
+default_pool_size = 60
+ignore_startup_parameters = extra_float_digits
+"""
+
+
+@contextlib.contextmanager
+def pgbouncer(server: Postgres, database: str, mode: str) -> Iterator[str]:
+    """The directory of the socket (port 6432) of a pool before a database."""
+    with directory() as place:
+        path = Path(place) / "pgbouncer.ini"
+        path.write_text(
+            _PGBOUNCER.format(database=database, server=server.place, place=place, mode=mode)
+        )
+        path.chmod(0o644)
+        argv = [*_as_account(), "pgbouncer", "-q", str(path)]
+        process = subprocess.Popen(argv, cwd="/", stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + DEADLINE_S
+            while not Path(place, ".s.PGSQL.6432").exists():
+                assert time.monotonic() < end, "the pool does not listen"
+                time.sleep(0.05)
+            yield place
+        finally:
+            process.kill()
+            process.wait(DEADLINE_S)
+
+
 def ask_postgres(place: str, statement: str) -> None:
     """Run one statement as the server's administrator."""
     import psycopg

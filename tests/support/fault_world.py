@@ -233,7 +233,7 @@ class World:
         """Beside the history; the directory of the cluster goes."""
         logs = self.history.path.with_suffix(".logs")
         logs.mkdir(exist_ok=True)
-        for path in self.root.rglob("*.out"):
+        for path in (*self.root.rglob("*.out"), *self.root.glob("**/master/log")):
             shutil.copy(path, logs / "-".join(path.relative_to(self.root).parts))
         noted = self.root / "swarm.jsonl"
         for line in noted.read_text().splitlines() if noted.exists() else ():

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from saltlite.cluster import keys
 from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.keys import PLACE, ClusterKeys, KeyFeed, read_filed
 from saltlite.crypto.keys import PrivateKey
@@ -105,6 +106,19 @@ def test_changes_come_to_the_copy_of_another_node(nodes: Nodes) -> None:
         "accepted": {}, "unaccepted": {}, "denied": {},
         "rejected": {"m0": PEMS[0], "m2": PEMS[0]},
     }  # fmt: skip
+
+
+def test_many_keys_are_taken_in_steps(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bridge that is busy with keys for long would be taken for dead."""
+    monkeypatch.setattr(keys, "BUSY_S", 0.0)
+    one, other = nodes
+    names = [f"m{number}" for number in range(5)]
+    for name in names:
+        one.copy.put(name, ACCEPTED, PEMS[0])
+    assert [one.feed.send_orders() for _ in range(6)] == [1] * 5 + [0]
+    assert [other.feed.catch_up() for _ in range(6)] == [1] * 5 + [0]
+    assert sorted(other.files()["accepted"]) == names
+    assert other.feed.send_orders() == 0
 
 
 def test_a_bridge_that_was_away_hears_of_keys_that_went(nodes: Nodes) -> None:

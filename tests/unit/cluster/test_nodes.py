@@ -103,3 +103,22 @@ def test_a_node_that_was_removed_hears_of_it(engine: ClusterEngine) -> None:
     assert remove_node(engine, "b")
     assert not remove_node(engine, "b")
     assert not heart.beat()
+
+
+def test_who_was_away_judges_nobody_for_a_lease(database: dict[str, str]) -> None:
+    """After an outage of the engine all are silent, and none of them has died."""
+    now = [100.0]
+    engine = ClusterEngine(database, timeout_s=10)
+    heart = Heart(engine, "a", lease_s=15, steady_s=lambda: now[0])
+    for _ in range(3):
+        assert heart.beat()
+        now[0] += 3
+    assert heart.may_judge()
+    now[0] += 20
+    assert heart.beat()
+    assert not heart.may_judge()
+    for _ in range(5):
+        now[0] += 3
+        assert heart.beat()
+    assert heart.may_judge()
+    engine.close()

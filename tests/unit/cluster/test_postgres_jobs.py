@@ -394,3 +394,21 @@ def test_a_node_that_is_not_registered_writes_nothing(engine: ClusterEngine) -> 
         store.new_job(jid(1), LOAD, ["a"])
     PostgresJobStore(engine, "a").new_job(jid(1), LOAD, ["a"])
     assert store.add_return(jid(1), "a", {"return": 1}) is Stored.FORGOTTEN
+
+
+def test_old_returns_go_in_small_steps(
+    engine: ClusterEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of minions' returns of hundreds of jobs are more than one statement may take."""
+    monkeypatch.setattr(postgres_jobs, "RETURNS_SWEPT", 7)
+    store = PostgresJobStore(engine, "a")
+    for number in range(4):
+        store.new_job(jid(number), LOAD, MANY[:10])
+        store.add_returns([(jid(number), one, {"return": True}) for one in MANY[:10]])
+    assert store.clean(jid(3)) == 3
+    assert [record.jid for record in store.jobs()] == [jid(3)]
+    assert engine.execute("SELECT count(*) FROM returns") == [(10,)]
+    # A cleaner that died between has left returns of no job.
+    engine.execute("DELETE FROM jobs")
+    assert store.clean(jid(9)) == 0
+    assert engine.execute("SELECT count(*) FROM returns") == [(0,)]

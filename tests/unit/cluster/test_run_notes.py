@@ -124,3 +124,19 @@ def test_names_that_are_no_jids_are_passed_over(nodes: Nodes, engine: ClusterEng
     (other.cachedir / RUNS / "7").write_text('{"a": 1}')
     exchange(nodes)
     assert one.runs() == []
+
+
+def test_after_an_outage_no_run_is_taken_for_over(engine: ClusterEngine, tmp_path: Path) -> None:
+    one, two = Node(engine, tmp_path / "a", 1), Node(engine, tmp_path / "b", 2)
+    one.begin(JID)
+    exchange((one, two))
+    control.say(two.ctx, JID, "here", {"duration": 5})
+    exchange((one, two))
+    engine.execute("UPDATE nodes SET beat = beat - interval '1 minute'")
+    two.feed._may_judge = lambda: False
+    two.feed.exchange()
+    assert two.runs() == [JID]
+    assert "here" in two.said()
+    two.feed._may_judge = lambda: True
+    two.feed.exchange()
+    assert two.runs() == []

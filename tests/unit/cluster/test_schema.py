@@ -8,6 +8,7 @@ import pytest
 
 from saltlite.cluster import schema
 from saltlite.cluster.engine import ClusterEngine
+from saltlite.cluster.membership import _wait_for_tables
 from saltlite.errors import ConfigError, ServerAway
 
 
@@ -50,7 +51,7 @@ def test_two_who_install_at_once(empty: dict[str, str]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == [0, 1, 1]
+    assert sorted(found) == [0, schema.VERSION, schema.VERSION]
 
 
 def test_the_role_of_the_nodes_changes_rows_and_no_tables(
@@ -71,3 +72,43 @@ def test_the_role_of_the_nodes_changes_rows_and_no_tables(
         owner.execute(f'DROP OWNED BY "{role}"')
         owner.execute(f'DROP ROLE "{role}"')
         owner.close()
+
+
+def test_a_master_waits_for_a_server_and_for_nothing_else(
+    owner: ClusterEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema.install(owner)
+    looks: list[float] = []
+    real_check = schema.check
+
+    def check(engine: ClusterEngine) -> None:
+        if len(looks) < 3:
+            raise ServerAway("cluster engine away: refused")
+        real_check(engine)
+
+    monkeypatch.setattr(schema, "check", check)
+    _wait_for_tables(owner, looks.append)
+    assert len(looks) == 3
+    assert [one.getMessage() for one in caplog.records] == [
+        "cluster engine away: refused; this master starts as soon as it is there"
+    ]
+    owner.execute("UPDATE schema_version SET version = 99")
+    with pytest.raises(ConfigError, match="update saltlite here"):
+        _wait_for_tables(owner, looks.append)
+    assert len(looks) == 3
+    owner.close()
+
+
+def test_each_version_is_brought_up_to_date(
+    owner: ClusterEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "VERSION", 1)
+        assert schema.install(owner) == 0
+    owner.execute("INSERT INTO keys VALUES ('web1', 'accepted', 'PEM', 1)")
+    with pytest.raises(ConfigError, match="up to date"):
+        schema.check(owner)
+    assert schema.install(owner) == 1
+    schema.check(owner)
+    assert owner.execute("SELECT id FROM keys") == [("web1",)]
+    owner.close()

@@ -123,6 +123,21 @@ def test_a_key_that_went_by_hand_ends_its_session_and_rotates_once(
     assert generation(shared) == before + 1
 
 
+@pytest.mark.parametrize("is_done", [True, False])
+def test_an_old_key_is_changed_as_soon_as_it_can_be(
+    shared: Shared, maintenance: Maintenance, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    """In a cluster whose engine is away it has to wait, and that is no error each second."""
+    told: list[str] = []
+    monkeypatch.setattr(maintenance, "_tell_of_rotation", told.append)
+    maintenance._generation = generation(shared)
+    if not is_done:
+        monkeypatch.setattr(shared.publication, "rotate_if", lambda *_given: False)
+    monkeypatch.setattr(shared.publication, "age_s", lambda _now_s: 1e9)
+    maintenance._look_after_key()
+    assert told == (["old"] if is_done else [])
+
+
 class Sent:
     """In place of the socket of the publish port."""
 
