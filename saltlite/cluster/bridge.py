@@ -44,7 +44,7 @@ CHANNELS: Final = ("saltlite_pub", "saltlite_keyring", "saltlite_keys")
 LOOK_S: Final = 0.25
 RETURNS_S: Final = 0.05
 BUSY_S: Final = 30.0
-"""After a job, or a return, returns are looked for that often; else every ``QUIET_S``."""
+"""After a job of this node, or a return, they are looked for that often; else every ``QUIET_S``."""
 
 QUIET_S: Final = 0.5
 EVENTS_S: Final = 0.1
@@ -96,6 +96,7 @@ class Duty:
 class BridgeParts:
     """What a bridge works with; made in its own process."""
 
+    number: int
     engine: ClusterEngine
     heart: Heart
     ring: ClusterKeyRing
@@ -224,7 +225,9 @@ class ClusterBridge:
         """Give what is published to our Publisher, and keep what its returns will need."""
         parts = self._parts
         for publication in parts.feed.read():
-            self._busy_until_s = time.monotonic() + BUSY_S
+            # Returns of other nodes' jobs are theirs to hear of.
+            if publication.node == parts.number:
+                self._busy_until_s = time.monotonic() + BUSY_S
             parts.publisher.publish_frame(publication.frame, publication.job, publication.topics)
             # Before anything else can fail: a minion is never sent the same serial again.
             parts.feed.place = publication.serial

@@ -142,6 +142,7 @@ class Membership:
         publisher = self.open_publisher(engine, context)
         heart = Heart(engine, self.node, lease_s=options.cluster_lease)
         return BridgeParts(
+            number=self.number,
             engine=engine,
             heart=heart,
             ring=self.ring,

@@ -47,7 +47,7 @@ SELECT %s, %s, %s, number, %b, %b::bytea[] FROM nodes WHERE node = %s
 """
 
 _READ: Final = """
-SELECT generation, serial, jid, frame, topics FROM publications
+SELECT generation, serial, jid, frame, topics, node FROM publications
 WHERE serial > %s ORDER BY serial LIMIT %s
 """
 
@@ -142,8 +142,9 @@ class ClusterPublisher:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A frame that every node sends. ``job`` is what is in it."""
+    """A frame that every node sends. ``job`` is what is in it, ``node`` the number of its node."""
 
+    node: int
     serial: int
     jid: str
     job: dict[str, Any]
@@ -204,7 +205,7 @@ class PublicationFeed:
         )
 
     def _check_row(self, row: Row) -> Publication | None:
-        generation, serial, jid, frame, topics = row
+        generation, serial, jid, frame, topics, node = row
         # A minion that cannot open the frame signs in again: it has to get this key then.
         if generation > self._ring.current().generation:
             self._ring.refresh(time.monotonic())
@@ -215,4 +216,4 @@ class PublicationFeed:
         except (WireError, CryptoError) as error:
             log.error("A publication (job %s) is not sent: %s", jid, error)
             return None
-        return Publication(serial, jid, job, frame, [bytes(one) for one in topics])
+        return Publication(node, serial, jid, job, frame, [bytes(one) for one in topics])
