@@ -144,6 +144,26 @@ class ReactorAccess(Protocol):
         """The running reactor's answer to a management event; raises SaltliteError for none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterHealth:
+    """What ``doctor`` is told of a cluster.
+
+    ``away`` says why the server cannot be used, ``""`` if it can; without it nothing below is
+    known. ``silent`` are nodes of whom nothing is heard, with the seconds since; ``apart_s`` is how
+    far this machine's clock is ahead of the server's.
+    """
+
+    place: str
+    waiting: int = 0
+    away: str = ""
+    silent: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    keeps_house: str = ""
+    apart_s: float = 0.0
+    standbys: int = 0
+    is_synchronous: bool = False
+
+
 class ClusterAccess(Protocol):
     """The cluster that this master belongs to; each call raises SaltliteError."""
 
@@ -152,6 +172,9 @@ class ClusterAccess(Protocol):
 
     def status(self) -> dict[str, Any]:
         """The nodes."""
+
+    def examine(self) -> ClusterHealth:
+        """What is wrong with it; a server that is away is told, not raised."""
 
     def leave(self, node: str) -> bool:
         """Forget a node; ``False`` if there was none of that name."""

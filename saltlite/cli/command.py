@@ -187,10 +187,17 @@ def end_of(error: SaltliteError) -> int:
     if isinstance(error, RequestTimeout):
         from saltlite.client.jobs import TIMED_OUT
 
-        return _print_and_return(TIMED_OUT, EX_UNAVAILABLE)
+        return hint_at_doctor("salt-run", _print_and_return(TIMED_OUT, EX_UNAVAILABLE))
     if isinstance(error, MasterAbsent):
-        return _print_and_return(str(error), EX_UNAVAILABLE)
+        return hint_at_doctor("salt-run", _print_and_return(str(error), EX_UNAVAILABLE))
     return complain(str(error))
+
+
+def hint_at_doctor(command: str, code: int) -> int:
+    """Say on a terminal what finds the cause; gives ``code`` back. Scripts read as before."""
+    if sys.stderr.isatty():
+        complain(f"{command} doctor looks for the cause, and names what mends it")
+    return code
 
 
 def complain(text: object, code: int = EX_FAILED) -> int:

@@ -21,6 +21,7 @@ from saltlite.cli.command import (
     INTERRUPTED,
     complain,
     explain_denial,
+    hint_at_doctor,
     printing,
 )
 from saltlite.cli.options import (
@@ -86,15 +87,17 @@ def _parse_and_run(argv: Sequence[str] | None) -> int:
 
 def _run_guarded(config: MinionConfig, options: optparse.Values, words: Sequence[str]) -> int:
     """Run; what went wrong is one line."""
-    from saltlite.errors import ConfigError, KeyPending, SaltliteError
+    from saltlite.errors import AuthError, ConfigError, KeyPending, RequestTimeout, SaltliteError
 
     try:
         return _run_function(config, options, words)
     except KeyPending:
         sys.stdout.write(f"{NOT_ACCEPTED}\n")
-        return EX_NOT_ACCEPTED
+        return hint_at_doctor("salt-call", EX_NOT_ACCEPTED)
     except ConfigError as error:
         return complain(str(error))
+    except (AuthError, RequestTimeout) as error:
+        return hint_at_doctor("salt-call", complain(f"salt-call: {error}"))
     except SaltliteError as error:
         return complain(f"salt-call: {error}")
     except PermissionError as error:

@@ -15,7 +15,8 @@ from saltlite.cluster.nodes import claim_database, list_nodes, remove_node
 from saltlite.config.master import MasterConfig
 from saltlite.core.dataclasses import replace
 from saltlite.crypto.keys import PublicKey
-from saltlite.errors import ConfigError, FunctionError
+from saltlite.errors import ConfigError, FunctionError, StoreError
+from saltlite.runner_context import ClusterHealth
 
 CLOCKS_S: Final = 5.0
 """More than this between this machine's clock and the server's is said."""
@@ -104,6 +105,37 @@ class ClusterAdministration:
             engine.close()
         waiting = self._count_waiting()
         return {"cluster": config.cluster.cluster_id, "nodes": nodes, "waiting": waiting}
+
+    def examine(self) -> ClusterHealth:
+        """What ``doctor`` judges. Nothing is written.
+
+        Raises:
+            ConfigError: it is not known where the server is.
+        """
+        config = self._config
+        place = describe_place(read_parameters(config))
+        waiting = self._count_waiting()
+        engine = open_engine(config)
+        try:
+            nodes = list_nodes(engine)
+            apart_s = _clock_difference_s(engine)
+            standbys = int(engine.execute("SELECT count(*) FROM pg_stat_replication")[0][0])
+            names = engine.execute("SELECT current_setting('synchronous_standby_names')")[0][0]
+        except StoreError as error:
+            return ClusterHealth(place=place, waiting=waiting, away=str(error))
+        finally:
+            engine.close()
+        lease_s = config.cluster.cluster_lease
+        return ClusterHealth(
+            place=place,
+            waiting=waiting,
+            silent={one.node: one.silent_s for one in nodes if one.silent_s > lease_s},
+            versions={one.node: one.version for one in nodes if one.silent_s <= lease_s},
+            keeps_house=next((one.node for one in nodes if one.keeps_house), ""),
+            apart_s=apart_s,
+            standbys=standbys,
+            is_synchronous=bool(names),
+        )
 
     def _count_waiting(self) -> int:
         """Returns on this node's disk that have yet to go up."""

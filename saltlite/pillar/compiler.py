@@ -8,6 +8,7 @@ answers.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -132,6 +133,8 @@ class Compiler:
     pillarenv: str | None = None
     on_demand: Sequence[Mapping[str, Any]] = ()
     extra_minion_data: Mapping[str, Any] = field(default_factory=dict)
+    on_rendered: Callable[[str, float], None] | None = None
+    """Is told the path of each file that was rendered, and how many seconds that took."""
     layers: list[Layer] | None = None
     """What each file and source gave, in the order in which they joined; kept only if a list."""
     _below: str = ""
@@ -375,11 +378,15 @@ class Compiler:
             sls=place.sls,
             variables={**file_names(place.sls, file.path, file.name), **variables},
         )
+        began_s = time.monotonic()
         try:
             data = render(source, self.ctx)
         except SaltliteError as error:
             self._report_failure(place, error, file.name)
             return None
+        finally:
+            if self.on_rendered is not None:
+                self.on_rendered(file.path, time.monotonic() - began_s)
         if not isinstance(data, Mapping):
             text = f"SLS '{place.sls}' does not render to a dictionary"
             self._add_error(f"{text} ({file.name})", f"{file.path}: {text}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,33 @@ def check_for_minion(
     )
     compiler.mistakes.is_logged = False
     return _finish_pillar(compiler, config.pillar, standing), compiler.mistakes.problems
+
+
+def time_for_minion(
+    config: MasterConfig,
+    minion_id: str,
+    grains: PlainMap,
+    on_rendered: Callable[[str, float], None],
+) -> list[Problem]:
+    """Compile a minion's pillar of its files alone, and tell how long each took to render.
+
+    Outer sources are not asked: some fetch, and keep what they have. What is wrong is returned.
+    """
+    from saltlite.config.asminion import as_minion
+
+    compiler = _make_compiler(
+        as_minion(config, minion_id),
+        dataclasses.replace(config.pillar, ext_pillar=[]),
+        grains,
+        pillarenv=config.pillar.pillarenv,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+        owner=config,
+    )
+    compiler.mistakes.is_logged = False
+    compiler.on_rendered = on_rendered
+    compiler.compile()
+    return compiler.mistakes.problems
 
 
 def compiler_of_nobody(config: MasterConfig) -> Compiler:

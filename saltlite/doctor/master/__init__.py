@@ -8,6 +8,7 @@ from typing import Final
 from saltlite.doctor.master import (
     clock,
     clones,
+    cluster,
     disk,
     dns,
     files,
@@ -17,6 +18,7 @@ from saltlite.doctor.master import (
     keys,
     limits,
     options,
+    pillar,
     ports,
     schedule,
     versions,
@@ -41,4 +43,6 @@ CHECKS: Final[Sequence[Check[MasterFacts]]] = (
     jobs,
     schedule,
     gitfs,
+    pillar,
+    cluster,
 )

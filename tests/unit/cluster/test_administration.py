@@ -56,6 +56,10 @@ def test_two_nodes_join_and_one_leaves(tmp_path: Path, empty: dict[str, str]) ->
     spool.add_return("20260102030405000001", "m1", {"return": 1})
     spool.close()
     assert second.status()["waiting"] == 1
+    health = second.examine()
+    assert (health.waiting, health.away, health.silent, health.standbys) == (1, "", {}, 0)
+    assert sorted(health.versions) == ["n1", "n2"]
+    assert abs(health.apart_s) < 5
     engine = joined[0].ring._engine
     engine.execute("UPDATE nodes SET beat = beat - interval '1 minute'")
     with pytest.raises(FunctionError, match="1 returns wait"):
@@ -78,6 +82,11 @@ def test_clocks_that_differ_are_named(
         owner_dsn=config.cluster.cluster_dsn, role="", make_key=True
     )
     assert "s apart" in found["warning"]
+
+
+def test_a_server_that_is_away_is_told(tmp_path: Path, empty: dict[str, str]) -> None:
+    config = configure(tmp_path, "n1", {**empty, "port": "1", "host": "127.0.0.1"})
+    assert ClusterAdministration(config).examine().away
 
 
 def test_a_master_without_a_cluster(tmp_path: Path) -> None:
