@@ -18,6 +18,8 @@ FINDINGS_LIMIT: Final = 50
 class Severity(IntEnum):
     """How bad something is; the largest of a report decides about its exit code."""
 
+    UNSEEN = 0
+    """There is nothing that the check could look at."""
     NOTE = 1
     """Worth knowing; nothing has to be done."""
     WARNING = 2
@@ -26,7 +28,7 @@ class Severity(IntEnum):
     """Does not work."""
 
 
-EXIT_CODES: Final = {Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+EXIT_CODES: Final = {Severity.UNSEEN: 0, Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class Finding:
     what: str
     where: str
     mend: str = ""
+
+
+def unseen(why: str) -> Finding:
+    """What a check says that has nothing to look at; it counts as skipped, not as fine."""
+    return Finding(Severity.UNSEEN, why, "")
 
 
 def note(what: str, where: str, mend: str = "") -> Finding:
@@ -76,11 +83,13 @@ def exit_code(results: Iterable[CheckResult]) -> int:
 def make_report(results: Sequence[CheckResult], skipped: Sequence[str]) -> dict[str, Any]:
     """The report as it is returned: findings with the worst first, and the checks without any."""
     rows = [(one, result.name) for result in results for one in result.findings]
+    idle = [name for one, name in rows if one.severity is Severity.UNSEEN]
+    rows = [row for row in rows if row[0].severity is not Severity.UNSEEN]
     rows.sort(key=lambda row: -row[0].severity)
     return {
         "findings": [_as_map(finding, name) for finding, name in rows],
         "fine": [result.name for result in results if not result.findings],
-        "skipped": list(skipped),
+        "skipped": [*skipped, *idle],
         "seconds": {result.name: round(result.took_s, 3) for result in results},
         "retcode": exit_code(results),
     }

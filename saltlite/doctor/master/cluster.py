@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from saltlite.doctor.finding import Finding, error, list_names, note, warning
+from saltlite.doctor.finding import Finding, error, list_names, note, unseen, warning
 from saltlite.doctor.master.facts import MasterFacts
 from saltlite.errors import SaltliteError
 from saltlite.runner_context import ClusterHealth
@@ -20,6 +20,7 @@ CLOCKS_S: Final = 2.0
 def look(facts: MasterFacts) -> Iterator[Finding]:
     """Look at the cluster; nothing where there is none."""
     if not facts.config.cluster.cluster_id or facts.ctx.cluster is None:
+        yield unseen("cluster_id is not set")
         return
     try:
         health = facts.ctx.cluster().examine()

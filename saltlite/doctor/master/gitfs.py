@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from saltlite.doctor.finding import Finding, error
+from saltlite.doctor.finding import Finding, error, unseen
 from saltlite.doctor.master.facts import MasterFacts
 from saltlite.errors import SaltliteError
 from saltlite.fileserver.gitfs import remotes
@@ -29,6 +29,8 @@ def look(facts: MasterFacts) -> Iterator[Finding]:
                 str(config.source.get("gitfs_remotes", "gitfs_remotes")),
                 "add gitfs to fileserver_backend",
             )
+        else:
+            yield unseen("no files come from git")
         return
     for remote in remotes(config.extra, Path(config.paths.cachedir) / "gitfs"):
         yield from _probe(remote.repository, facts.user)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from saltlite.doctor.finding import Finding, error, note
+from saltlite.doctor.finding import Finding, error, note, unseen
 from saltlite.doctor.master.facts import MasterFacts
 
 NAME: Final = "limits"
@@ -24,6 +24,7 @@ def look(facts: MasterFacts) -> Iterator[Finding]:
     pid = facts.find_master()
     limit = None if pid is None else facts.machine.file_limit(pid)
     if limit is None:
+        yield unseen("no master runs here, or it has no limit")
         return
     wanted = facts.config.process.max_open_files
     minions = len(facts.ctx.accepted())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from saltlite.doctor.finding import Finding, error, note, warning
+from saltlite.doctor.finding import Finding, error, note, unseen, warning
 from saltlite.doctor.machine import ProcessFacts
 from saltlite.doctor.master.facts import MasterFacts
 
@@ -26,6 +26,7 @@ def look(facts: MasterFacts) -> Iterator[Finding]:
     """Ask the master for a sign of life, and look at its processes; nothing if none runs."""
     pid = facts.find_master()
     if pid is None:
+        yield unseen("no master runs here")
         return
     own = facts.machine.processes_below(pid)
     yield from judge_processes(own, facts.config.process.worker_threads)

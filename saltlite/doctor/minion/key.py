@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from saltlite.doctor.finding import Finding, error, note, warning
+from saltlite.doctor.finding import Finding, error, note, unseen, warning
 from saltlite.doctor.minion.facts import MinionFacts
 from saltlite.errors import (
     ConfigError,
@@ -31,6 +31,7 @@ ANSWER_S: Final = 8.0
 def look(facts: MinionFacts) -> Iterator[Finding]:
     """Sign in at each master, and keep nothing of it; only with a key that is there already."""
     if facts.is_masterless or facts.view is None:
+        yield unseen("there is no master to be reached")
         return
     path = os.path.join(facts.config.paths.pki_dir, "minion.pem")
     if facts.machine.file(path) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from saltlite.doctor.finding import Finding, error, warning
+from saltlite.doctor.finding import Finding, error, unseen, warning
 from saltlite.doctor.minion.facts import MinionFacts
 from saltlite.errors import ConfigError
 
@@ -17,6 +17,7 @@ LIMIT_S: Final = 20.0
 def look(facts: MinionFacts) -> Iterator[Finding]:
     """Connect to both ports of each master; say so if nothing here wants to."""
     if facts.is_masterless or facts.view is None:
+        yield unseen("there is no master to be reached")
         return
     if facts.find_minion() is None:
         yield warning("no salt-minion runs here", facts.lock_path, "systemctl start salt-minion")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from saltlite.doctor.finding import FINDINGS_LIMIT, error, note, warning
+from saltlite.doctor.finding import FINDINGS_LIMIT, error, note, unseen, warning
 from saltlite.doctor.run import examine, run_checks
 from saltlite.errors import FunctionError
 
@@ -56,6 +56,12 @@ def test_the_worst_comes_first_and_is_the_exit_code():
 )
 def test_exit_codes(findings, code):
     assert examine([check("one", lambda _facts: findings)], None)["retcode"] == code
+
+
+def test_a_check_with_nothing_to_look_at_is_not_fine():
+    report = examine([FINE, check("idle", lambda _facts: [unseen("none here")])], 0)
+    assert (report["fine"], report["skipped"]) == (["fine"], ["idle"])
+    assert (report["findings"], report["retcode"]) == ([], 0)
 
 
 def test_a_check_that_fails_is_a_finding():

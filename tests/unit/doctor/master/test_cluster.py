@@ -88,4 +88,5 @@ def test_a_cluster_that_cannot_be_asked(tmp_path):
 
 
 def test_a_master_without_a_cluster(tmp_path):
-    assert show(cluster.look(master_facts(tmp_path, cluster=Access()))) == []
+    found = show(cluster.look(master_facts(tmp_path, cluster=Access())))
+    assert found == [("unseen", "cluster_id is not set", "", "")]

@@ -43,7 +43,8 @@ def test_no_minion_runs(tmp_path):
 
 
 def test_a_minion_without_a_master_asks_none(tmp_path):
-    assert looked(tmp_path, daemon=None, file_client="local") == []
+    found = looked(tmp_path, daemon=None, file_client="local")
+    assert found == [("unseen", "there is no master to be reached", "", "")]
 
 
 def test_a_master_that_is_no_name(tmp_path):
