@@ -30,14 +30,16 @@ AT_MOST: Final = 2_000
 
 _SECRET_KEY: Final = regex(
     r"(?:^|[-_.\s])(?:pass|passwd|password|passwords|passphrase|pw|pwd|secret|secrets|token|tokens|"
-    r"credential|credentials|priv|private|apikey|api[-_]key|access[-_]key|secret[-_]key|"
-    r"(?:private|auth|encryption|signing|session|master|shared|account)[-_]?key|psk|hmac|salt)"
+    r"credential|credentials|apikey|api[-_]key|access[-_]key|secret[-_]key|"
+    r"(?:private|auth|encryption|signing|session|master|shared|account)[-_]?key|psk|hmac)"
     r"(?:$|[-_.\s\d])|password|passwd|passphrase|secret"
 )
 """In a key, in small letters."""
 
 _NO_SECRET_KEY: Final = regex(
-    r"(?:file|path|dir|directory|length|policy|name|user|type|expire[sd]?|ttl|url|public|enabled?)$"
+    r"(?:^|[-_.\s])(?:file|filename|path|dir|directory|length|policy|name|user|username|"
+    r"type|expire[sd]?|ttl|url|public|enabled?|"
+    r"host|hostname|server|address|port|email|group|mode|owner|public[-_]key)$"
 )
 """Keys about a secret: ``password_file``, ``token_ttl``, ``secret_name``."""
 

@@ -104,6 +104,27 @@ def test_a_broken_file_is_an_error_and_no_detail(cluster: Cluster, roots: Path) 
     assert "hunter2" not in cluster.logs()
 
 
+def test_who_applies_states_is_told_the_line_of_a_broken_file(
+    cluster: Cluster, roots: Path
+) -> None:
+    (roots / "two.sls").write_text("pass: hunter2\nx: {{ nosuch.thing }}\n")
+    try:
+        ran = cluster.salt("m2", "state.apply", "any")
+    finally:
+        (roots / "two.sls").write_text(FILES["two.sls"])
+    assert "(two.sls:2)" in ran.stdout
+    assert "hunter2" not in ran.stdout
+    assert ran.exit_code == 1
+
+
+def test_who_set_a_key(cluster: Cluster, roots: Path) -> None:
+    ran = cluster.salt_run("pillar.why", "nested:a", "minion=m1", "--out=json")
+    assert ran.json["set_by"] == f"{roots}/common.sls:2 (common)"
+    ran = cluster.salt_run("pillar.why", "nestd:a", "minion=m1")
+    assert ran.exit_code == 1
+    assert "did you mean 'nested:a'?" in ran.stdout
+
+
 def test_pillar_of_the_command_line_lies_on_top(cluster: Cluster) -> None:
     ran = cluster.salt("m2", "pillar.items", "pillar={nested: {a: {c: 1}}}", "--out=json")
     assert ran.json["m2"]["nested"] == {"a": {"b": [1, "ä"], "c": 1}}

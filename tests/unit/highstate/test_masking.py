@@ -42,6 +42,10 @@ PEM = (
             },
             set(),
         ),
+        ({"salt": {"master": "salt.example"}, "private": {"network": "10.0.0.0/8"}}, set()),
+        ({"secrets": {"db": {"host": "db1.example", "key": "hunter2!"}}}, {"hunter2!"}),
+        ({"secret_profile": "d3b07384"}, {"d3b07384"}),
+        ({"vault": {"secret_id": "d3b07384-d113"}}, {"d3b07384-d113"}),
         ({"password": 'a"b\\cdé'}, {'a"b\\cdé', 'a\\"b\\\\cdé', 'a\\"b\\\\cd\\u00e9'}),
     ],
 )
