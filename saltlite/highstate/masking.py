@@ -8,7 +8,6 @@ unreadable, and what stands everywhere is no secret.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -88,6 +87,8 @@ def _spell(value: str) -> Iterator[str]:
         return
     if text.lower() in _WORDS or _PATH.match(text) is not None:
         return
+    import json  # only where there is a secret
+
     yield text
     yield json.dumps(text)[1:-1]
     yield json.dumps(text, ensure_ascii=False)[1:-1]
