@@ -26,7 +26,7 @@ _saltlite_of_keys() {
 _saltlite_minions() { _saltlite_of_keys minions; }
 _saltlite_pending() { _saltlite_of_keys minions_pre minions_rejected minions_denied; }
 _saltlite_keys() { _saltlite_of_keys minions minions_pre minions_rejected minions_denied; }
-_saltlite_outputters() { echo doctor highstate json key nested newline_values_only no_return pprint profile quiet raw table timeline txt yaml; }
+_saltlite_outputters() { echo doctor highstate json key nested newline_values_only no_return pprint profile quiet raw report table timeline txt yaml; }
 _saltlite_logins() { echo auto file ldap pam rest sharedsecret; }
 _saltlite_state_outputs() { echo full terse mixed changes filter; }
 _saltlite_functions() {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from saltlite.config.master import MasterConfig
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.job_query import JobQuery
 from saltlite.core.services import EventSink, LocalCommands
 from saltlite.errors import FunctionError
+
+if TYPE_CHECKING:
+    from saltlite.core.state_reports import ReportQuery, StateRow, StateRun
 
 
 class PublishedJob(Protocol):
@@ -180,6 +183,21 @@ class ClusterAccess(Protocol):
         """Forget a node; ``False`` if there was none of that name."""
 
 
+class Reports(Protocol):
+    """What runs of states have done."""
+
+    def list_rows(self, query: ReportQuery) -> list[tuple[StateRun, StateRow]]:
+        """The notable states that fit, each with its run (whose ``rows`` are not read)."""
+
+    def read_runs(self, query: ReportQuery) -> Iterator[StateRun]:
+        """Whole runs, of each minion the oldest first; only times and minions restrict them."""
+
+
+def no_reports() -> Reports:
+    """For contexts without a master's stores: raise FunctionError."""
+    raise FunctionError("there are no reports here")
+
+
 def no_runs(
     kind: str, fun: str, _arg: Sequence[object], _kwarg: Mapping[str, object], /
 ) -> dict[str, Any]:
@@ -219,6 +237,8 @@ class RunnerContext:
     """What the functions of ``reactor`` ask; loaded when one of them is called."""
     cluster: Callable[[], ClusterAccess] | None = None
     """What the functions of ``cluster`` ask; loaded when one of them is called."""
+    reports: Callable[[], Reports] = no_reports
+    """What the functions of ``changes`` ask; loaded when one of them is called."""
     run: Callable[[str, str, Sequence[Any], Mapping[str, Any]], dict[str, Any]] = no_runs
     """Run another ``runner`` or ``wheel`` function as a job of its own: kind, name, arguments."""
     forget_token: Callable[[str], bool] = lambda _token: False

@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.engine_context import EngineContext
     from saltlite.master.run_requests import RunOutcome, RunRequest
+    from saltlite.master.stores import CommandStores
     from saltlite.reactor.render import ReactionRenderer
-    from saltlite.runner_context import ClusterAccess, Listener, ReactorAccess, RunnerContext
+    from saltlite.runner_context import (
+        ClusterAccess,
+        Listener,
+        ReactorAccess,
+        Reports,
+        RunnerContext,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +100,7 @@ def runner_context(
             forget_token=lambda token: stores.forget_token(config, token),
             user=user or sender(),
         )
+        context.reports = lambda: _reports(opened, stack)
         context.reactor = lambda: _reactor_access(context)
         context.cluster = lambda: _cluster_access(config)
         context.functions = RunnerFunctions(context)
@@ -104,6 +112,11 @@ def _find_connections(config: MasterConfig) -> frozenset[str] | None:
     from saltlite.master.presence import connections_to
 
     return connections_to(config.network.publish_port)
+
+
+def _reports(opened: CommandStores, stack: ExitStack) -> Reports:
+    stack.callback(opened.reports.close)
+    return opened.reports
 
 
 def _reactor_access(ctx: RunnerContext) -> ReactorAccess:

@@ -305,10 +305,12 @@ def _parse_metadata(text: str) -> Any:
 
 def _send_return(caller: MasterCaller, fields: Mapping[str, Any], outcome: Outcome) -> None:
     """Let the master record the return; what was printed stays true if that fails."""
+    from saltlite.client.identity import sender
     from saltlite.errors import SaltliteError
 
+    told = {**fields, "jid": "req", "user": sender(), "success": outcome.success}
     try:
-        caller.request({"cmd": "_return", **fields, "jid": "req", "success": outcome.success})
+        caller.request({"cmd": "_return", **told})
     except SaltliteError as error:
         complain(f"salt-call: the master did not get the return: {error}")
 

@@ -27,6 +27,15 @@ UNKNOWN_KEYWORD = "got an unexpected keyword argument"
 """To this Salt answers with the documentation, as if it had been asked for. Observed on 3006.30."""
 
 
+SHORT_NAMES = {
+    "changes": "changes.list",
+    "drift": "changes.drift",
+    "failed": "changes.failed",
+    "slowest": "changes.slowest",
+}
+"""Functions that may be called by one word; rights are those of the whole name."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code of docs/command-line.md#exit-codes."""
     return run("salt-run", argv, _build_parser, _run_command)
@@ -162,7 +171,7 @@ def _read_words(
     name, *words = [*arguments, *more] or [""]
     no_parse = [one for one in options.no_parse.split(",") if one]
     args, kwargs = split_args(parse_arguments(words, no_parse))
-    return name, args, kwargs
+    return SHORT_NAMES.get(name, name), args, kwargs
 
 
 def _show_docs(config: MasterConfig, screen: Screen, wanted: Sequence[str], *, whole: bool) -> int:

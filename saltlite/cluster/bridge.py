@@ -27,12 +27,14 @@ from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.key_ring import ClusterKeyRing
 from saltlite.cluster.nodes import Heart
 from saltlite.cluster.postgres_jobs import PostgresJobStore
+from saltlite.cluster.postgres_reports import PostgresReports
 from saltlite.cluster.publications import PublicationFeed
 from saltlite.core import tags
 from saltlite.core.dataclasses import dataclass
-from saltlite.errors import CryptoError, ServerAway, StoreError, WireError
+from saltlite.core.state_reports import may_be_states, read_runs
+from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
-from saltlite.master.jobcache import Stored, jid_before
+from saltlite.master.jobcache import Stored, jid_before, unpack_map
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher, EventSubscriber, pack_event
 
@@ -110,6 +112,9 @@ class BridgeParts:
     lease_s: float
     keeps_copies: bool
     """Whether jobs are copied to the spool, so that their returns can be taken alone."""
+
+    keeps_reports: bool = True
+    """Whether what runs of states did is kept (``state_reports``)."""
 
     more: Sequence[Duty] = ()
     """What else has to be looked at: keys, grains."""
@@ -306,6 +311,9 @@ class ClusterBridge:
             try:
                 rows = parts.spool.read_rows(waiting)
                 outcomes = parts.jobs.add_rows(rows) if rows else []
+                for row, outcome in zip(rows, outcomes, strict=True):
+                    if outcome in (Stored.NEW, Stored.REPEAT):
+                        self._report_states(row[0], row[1], unpack_map(row[3]))
             except ServerAway:
                 parts.spool.start_over()
                 raise
@@ -315,6 +323,18 @@ class ClusterBridge:
             parts.spool.drop(waiting)
             count += len(waiting)
         return count
+
+    def _report_states(self, jid: str, minion_id: str, ret: dict[str, Any]) -> None:
+        """Keep what a run of states did, as the worker would have that took its return."""
+        if not self._parts.keeps_reports or not may_be_states(ret.get("fun")):
+            return
+        record = self._parts.jobs.job(jid)
+        user = str(record.load.get("user", "")) if record else ""
+        runs = [*read_runs(ret, jid=jid, minion=minion_id, user=user, now_s=time.time())]
+        try:
+            PostgresReports(self._parts.engine).add_runs(runs)
+        except RecordRefused as error:
+            log.error("What states did is not kept for reports: %s", error)
 
     def _keep_house(self) -> None:
         """What is done once in the cluster."""

@@ -156,6 +156,7 @@ class Membership:
             dead=DeadNodes(engine, jobs, feed, publisher, lease_s=options.cluster_lease),
             lease_s=options.cluster_lease,
             keeps_copies=serves_alone(config),
+            keeps_reports=config.jobs.state_reports,
             more=list_duties(config, engine, self.number, heart),
         )
 

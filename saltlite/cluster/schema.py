@@ -12,7 +12,7 @@ from typing import Final
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
 from saltlite.errors import ConfigError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 INSTALL_LOCK: Final = 0x5A17_0001
 """Advisory: two who install at once make the tables once."""
@@ -151,7 +151,44 @@ INSERT INTO counters VALUES ('keys swept', 0), ('banks swept', 0)
 """
 """Rows of what went are swept after a while; the counters say up to which version."""
 
-MIGRATIONS: Final = (_FIRST, _SECOND)
+_STATE_REPORTS: Final = """
+CREATE TABLE state_runs (
+    run         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at_s        float8 NOT NULL,
+    jid         text COLLATE "C" NOT NULL,
+    minion      text COLLATE "C" NOT NULL,
+    place       integer NOT NULL,
+    "user"      text COLLATE "C" NOT NULL,
+    fun         text NOT NULL,
+    saltenv     text NOT NULL,
+    test        boolean NOT NULL,
+    total       integer NOT NULL,
+    changed     integer NOT NULL,
+    failed      integer NOT NULL,
+    duration_ms float8 NOT NULL,
+    left_out    integer NOT NULL,
+    sls         text NOT NULL,
+    UNIQUE (jid, minion, place)
+);
+CREATE INDEX state_runs_by_time ON state_runs (at_s);
+CREATE INDEX state_runs_by_minion ON state_runs (minion, at_s);
+CREATE TABLE state_rows (
+    run         bigint,
+    number      integer,
+    sls         text COLLATE "C" NOT NULL,
+    ident       text COLLATE "C" NOT NULL,
+    function    text COLLATE "C" NOT NULL,
+    name        text COLLATE "C" NOT NULL,
+    result      boolean,  -- NULL: would be changed
+    duration_ms float8 NOT NULL,
+    comment     text NOT NULL,
+    changes     text NOT NULL,
+    PRIMARY KEY (run, number)
+);
+CREATE INDEX state_rows_by_name ON state_rows (name, run);
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND, _STATE_REPORTS)
 """What makes version n of version n - 1, in order."""
 
 

@@ -26,6 +26,7 @@ from saltlite.cluster.membership import (
 )
 from saltlite.cluster.nodes import HouseChores
 from saltlite.cluster.nonces import ClusterNonces
+from saltlite.cluster.postgres_reports import PostgresReports
 from saltlite.cluster.presence import ClusterPresence
 from saltlite.config.master import MasterConfig
 from saltlite.errors import StoreError
@@ -108,6 +109,11 @@ class ClusterStores:
         """They are this node's while it keeps house."""
         lease_s = self._config.cluster.cluster_lease
         return HouseChores(self.engine, name_node(self._config), lease_s=lease_s)
+
+    @cached_property
+    def reports(self) -> PostgresReports:
+        """The tables of runs of states; what comes meanwhile of the spool follows later."""
+        return PostgresReports(self.engine)
 
     def open_jobs(self, *, flush: Flush | None = None, read_only: bool = False) -> ClusterJobStore:
         """The tables of jobs, and the spool; a store for one thread."""

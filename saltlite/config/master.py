@@ -171,6 +171,18 @@ class JobOptions:
         unit="byte",
         minimum=0,
     )
+    state_reports: bool = option(
+        True, "Keep what runs of states have done, for `salt-run changes`. Not in Salt."
+    )
+    state_reports_keep: float = option(
+        720, "How long that is kept; 0: until its bytes are too many.", unit="h", minimum=0
+    )
+    state_reports_max_bytes: int = option(
+        512 * 1024**2,
+        "What it may take on disk; the oldest runs go. 0 for no limit. Not in Salt.",
+        unit="byte",
+        minimum=0,
+    )
     job_not_after: int = option(
         600,
         "Minions do not begin a job that reaches them later; 0: they do. Not in Salt.",

@@ -65,6 +65,7 @@ class _Given:
     pillarenv: Any = None
     state_events: Any = None
     force: Any = False
+    noop: Any = None
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> _Given:
@@ -113,6 +114,8 @@ class Wishes:
     """Whether each state is told to the master; ``None`` if the call tells of none at all."""
     force: bool = False
     """Whether errors in the pillar are no reason to refuse."""
+    noop: bool = False
+    """Whether the call wants its states planned only."""
 
     @classmethod
     def of(cls, ctx: MinionContext, given: Mapping[str, object], *, tells: bool = False) -> Wishes:
@@ -150,6 +153,7 @@ class Wishes:
             pillarenv=call.pillarenv,
             state_events=_state_events(config, call) if tells else None,
             force=bool(call.force),
+            noop=bool(call.noop),
         )
 
 
@@ -192,6 +196,9 @@ def _as_wished(ctx: MinionContext, wishes: Wishes) -> Iterator[None]:
     if ctx.config.files.test != wishes.test:
         # Functions that states call look at the option, not at this call.
         files = dataclasses.replace(ctx.config.files, test=wishes.test)
+        ctx.config = dataclasses.replace(ctx.config, files=files)
+    if wishes.noop:
+        files = dataclasses.replace(ctx.config.files, state_noop=True)
         ctx.config = dataclasses.replace(ctx.config, files=files)
     try:
         if not ctx.pillar_is_fresh or _changes_pillar(ctx, wishes):

@@ -25,6 +25,7 @@ from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
 OWN = SPELLINGS | {
     *("state", "fun", "order", "onlyif", "unless", "creates", "check_cmd", "failhard", "retry"),
     *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
+    "noop",
     *("runas", "runas_password", "umask", "timeout", "saltenv", PREREQUIRED.name, "onfail_stop"),
     *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
     *("__orchestration_jid__", "names"),

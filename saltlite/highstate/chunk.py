@@ -33,6 +33,7 @@ class StateOptions:
     aggregate: Any = ABSENT
     umask: Any = ABSENT
     fire_event: Any = None
+    noop: Any = None
     reload_modules: Any = None
     reload_grains: Any = None
     reload_pillar: Any = None

@@ -8,6 +8,7 @@ requisite waits for it. Source: observed on Salt 3006.30.
 
 from __future__ import annotations
 
+import fnmatch
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -32,7 +33,7 @@ from saltlite.highstate.requisites import (
     Requisite,
 )
 from saltlite.highstate.retry import Retry
-from saltlite.highstate.state_return import StateReturn
+from saltlite.highstate.state_return import NOT_DONE, StateReturn
 from saltlite.loader.states import MOD_WATCH
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Run:
     """What a test run of a state said that another is a ``prereq`` of."""
     beside: Beside | None = None
     """The states that go on in processes of their own, once there was one."""
+    noop: bool | Sequence[str] = False
+    """Whether states are only planned: all, or those of SLS that one of these globs names."""
     stopped: bool = False
     """Whether a state has failed that nothing may follow."""
     prepared: set[str] = field(default_factory=set)
@@ -164,7 +167,8 @@ class Run:
 
     def _run_watched(self, chunk: Chunk, edges: Sequence[Edge]) -> StateReturn:
         """Run it, and its answer to changes in what it watches, where it has one."""
-        if is_asked(chunk, self.ctx.config.files.state_aggregate):
+        # What is only planned is nobody's to do.
+        if not self._is_noop(chunk) and is_asked(chunk, self.ctx.config.files.state_aggregate):
             chunk = self._aggregate_chunk(chunk)
         answer = self.run_one(chunk)
         changed = [
@@ -194,6 +198,8 @@ class Run:
     def _is_ready(self, tag: str) -> bool:
         """Whether a state that has not run yet could run, and surely will."""
         if tag in self.returns or tag in self.problems or (self.beside and tag in self.beside):
+            return False
+        if self._is_noop(self.chunks[tag]):
             return False
         edges = [edge for edge in self.requisites.get(tag, ()) if edge[0] is not LISTEN]
         if any(kind in (PREREQ, PREREQUIRED) or other not in self.returns for kind, other in edges):
@@ -245,7 +251,8 @@ class Run:
         """What listens is told last, once if one of them changed, even if it failed then."""
         told: set[str] = set()
         for chunk, other in self.listening:
-            moved = self._return_of(other).changes
+            heard = self._return_of(other)
+            moved = heard.changes and not heard.is_noop
             if chunk.tag in told or not moved or not watches(self.ctx, str(chunk.state)):
                 continue
             told.add(chunk.tag)
@@ -348,6 +355,9 @@ class Run:
     def _run_as_test(self, tag: str) -> StateReturn:
         """What a state would do, for one that wants to run before it."""
         chunk = self.chunks[tag]
+        if self._is_noop(chunk):
+            # It will not be done, so nothing need run before it.
+            return _build_bare_return(True, NOT_DONE)
         if tag in self.problems:
             return _build_bare_return(False, self.problems[tag])
         held = self._find_hold(self.requisites.get(tag, ()))
@@ -395,6 +405,8 @@ class Run:
         if self.test:
             answer.comment = f"{answer.comment}  {retry.announcement}"
             return answer
+        if self._is_noop(chunk):
+            return answer  # it would never come to what it waits for
         start, began, told = time.monotonic(), answer.start_time, list[str]()
         for number in range(1, retry.attempts):
             if answer.result == retry.until:
@@ -433,15 +445,24 @@ class Run:
 
     def _run_once(self, chunk: Chunk) -> StateReturn:
         retcode = self.ctx.retcode
-        answer = call(self.ctx, chunk, test=self.test)
+        if self._is_noop(chunk):
+            answer = _plan_only(self.ctx, chunk)
+        else:
+            answer = call(self.ctx, chunk, test=self.test)
         self.ctx.retcode = retcode  # of the run, not of what its states called
         return answer
+
+    def _is_noop(self, chunk: Chunk) -> bool:
+        """Whether a state is only planned though the run acts. None can say that it is not."""
+        if self.test:
+            return False
+        return bool(chunk.options.noop or self.noop is True) or names_sls(self.noop, chunk.sls)
 
     def _reload_changed(self, chunk: Chunk, answer: StateReturn) -> None:
         """Look anew at what a state may have changed."""
         options = chunk.options
         # reload_modules counts even if nothing changed: a package may have come by another way.
-        if (self.test or not answer.changes) and not options.reload_modules:
+        if (self.test or answer.is_noop or not answer.changes) and not options.reload_modules:
             return
         if options.reload_modules or options.reload_grains:
             self.ctx.functions.reload()
@@ -453,7 +474,7 @@ class Run:
 
 def run_chunk(ctx: MinionContext, chunk: Chunk, *, test: bool = False) -> StateReturn:
     """Run one state that depends on nothing."""
-    return Run(ctx, test=test).run_one(chunk)
+    return Run(ctx, test=test, noop=find_noop(ctx)).run_one(chunk)
 
 
 def run_low(
@@ -469,9 +490,48 @@ def run_low(
     """Run ordered chunks; the returns by tag, in the order in which they ran."""
     hard = ctx.config.files.failhard
     ctx.state[LOWSTATE] = LowState(low)
-    run = Run(ctx, test=test, failhard=hard, told=told, problems=problems or {}, unheard=unheard)
+    run = Run(
+        ctx,
+        test=test,
+        failhard=hard,
+        told=told,
+        problems=problems or {},
+        unheard=unheard,
+        noop=find_noop(ctx),
+    )
     ctx.state[RUNNING] = run.running  # custom states see what has run
     return run.all(low, requisites)
+
+
+def find_noop(ctx: MinionContext) -> bool | Sequence[str]:
+    """Which states are only planned, by the option ``state_noop`` or the pillar of that name."""
+    option, pillar = ctx.config.files.state_noop, ctx.pillar.get("state_noop")
+    if option is True or pillar is True:
+        return True
+    return [*_list_globs(option), *_list_globs(pillar)]
+
+
+def _list_globs(given: object) -> Sequence[str]:
+    if isinstance(given, str):
+        return [given]
+    return [str(one) for one in given] if isinstance(given, (list, tuple)) else []
+
+
+def names_sls(globs: object, sls: object) -> bool:
+    """Whether one of the globs names an SLS."""
+    return any(fnmatch.fnmatchcase(str(sls or ""), one) for one in _list_globs(globs))
+
+
+def _plan_only(ctx: MinionContext, chunk: Chunk) -> StateReturn:
+    """What a state would do; functions that it calls see in the options that this is a test."""
+    before = ctx.config
+    ctx.config = replace(before, files=replace(before.files, test=True))
+    try:
+        answer = call(ctx, chunk, test=True)
+    finally:
+        ctx.config = before
+    answer.note_noop()
+    return answer
 
 
 def _time_of_day() -> str:

@@ -8,7 +8,10 @@ the job, in events, and as ``__running__`` of custom states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
+
+NOT_DONE: Final = "Not done: noop"
+"""What a state says that would be done if it were not to be planned only."""
 
 
 class StateReturn:
@@ -98,7 +101,12 @@ class StateReturn:
     @property
     def has_changed(self) -> bool:
         """Whether it changed something, or in a test run would, and did not fail."""
-        return bool(self.changes) and not self.has_failed
+        return bool(self.changes) and not self.has_failed and not self.is_noop
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether it was only planned, in a run that else acts."""
+        return bool(self._found.get("__noop__"))
 
     # --- what its run adds ---------------------------------------------------------------------
 
@@ -127,6 +135,15 @@ class StateReturn:
     def note_times(self, start_time: str, duration_ms: float) -> None:
         """Say when it began and what it took."""
         self._found |= {"start_time": start_time, "duration": duration_ms}
+
+    def note_noop(self) -> None:
+        """Say that it was only planned; what it would change is changed for nobody."""
+        self._found["__noop__"] = True
+        # A check_cmd may have said of what is there already that all is well.
+        if self.changes and not self.has_failed:
+            self._found["result"] = None
+        if self.result is None:
+            self.comment = f"{self.comment_text}\n{NOT_DONE}".lstrip("\n")
 
     def note_process(self) -> None:
         """Say that it ran beside others, in a process of its own."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Presence,
         PublicationKeyRing,
         SessionKeys,
+        StateReports,
         Stores,
     )
     from saltlite.runner_context import Cache
@@ -118,6 +119,13 @@ class EmbeddedStores:
     def chores(self) -> Chores:
         """All of them are this master's."""
         return _AllChores()
+
+    @cached_property
+    def reports(self) -> StateReports:
+        """Another SQLite file, opened at its first use."""
+        from saltlite.jobs.report_file import StateReportFile
+
+        return StateReportFile(self._cachedir)
 
     def open_jobs(self, *, flush: Flush | None = None, read_only: bool = False) -> JobStore:
         """The SQLite file, opened at its first use."""

@@ -41,6 +41,7 @@ LOOK_S: Final = 1.0
 CLOCK_STEP_S: Final = 60.0
 """The wall clock set back by more ends all sessions: old requests would look fresh again."""
 
+REPORTS_S: Final = 600.0
 LEFTOVER_AGE_S: Final = 3600.0
 TOKENS_S: Final = 60.0
 """How often tokens that have expired are removed; none of them is good meanwhile."""
@@ -97,6 +98,7 @@ class Maintenance:
                 once=True,
             ),
             Task("size of the job cache", JOBS_SIZE_S, self._shrink_job_cache, once=True),
+            Task("reports", REPORTS_S, self._clean_reports, once=True),
             Task("leftovers", LEFTOVER_AGE_S, self._sweep_leftovers),
             Task("tokens", TOKENS_S, self._sweep_tokens),
         ]
@@ -110,6 +112,7 @@ class Maintenance:
                 life.poll(poller, max(0.01, due_s))
         finally:
             self._jobs.close()
+            self._stores.reports.close()
             context.destroy(linger=EVENTS_LINGER_MS)
 
     def _do_due(self, tasks: list[Task]) -> None:
@@ -234,6 +237,18 @@ class Maintenance:
         if gone:
             log.warning("Forgot the %d oldest jobs: job_cache_max_bytes is %d", gone, most)
             self._jobs.checkpoint()
+
+    def _clean_reports(self) -> None:
+        """Forget old reports, also where none are kept any more."""
+        options, reports = self._shared.config.jobs, self._stores.reports
+        gone = 0
+        if options.state_reports_keep:
+            gone = reports.clean(time.time() - options.state_reports_keep * 3600)
+        if options.state_reports_max_bytes:
+            gone += reports.clean_to_bytes(options.state_reports_max_bytes)
+        if gone:
+            log.info("Forgot the reports of %d old runs of states", gone)
+            reports.checkpoint()
 
     def _sweep_tokens(self) -> None:
         LoginTokens(Path(self._shared.config.paths.token_dir)).sweep(time.time())

@@ -29,6 +29,7 @@ from saltlite.runner_context import Cache
 if TYPE_CHECKING:
     import zmq
 
+    from saltlite.core.state_reports import ReportQuery, StateRow, StateRun
     from saltlite.crypto.cipher import Crypticle
     from saltlite.master.replay import LockFactory, ReplayTable
 
@@ -280,6 +281,35 @@ class JobSink(Protocol):
         """
 
 
+class ReportReader(Protocol):
+    """What runs of states have done."""
+
+    def list_rows(self, query: ReportQuery) -> list[tuple[StateRun, StateRow]]:
+        """The notable states that fit, each with its run (whose ``rows`` are not read)."""
+
+    def read_runs(self, query: ReportQuery) -> Iterator[StateRun]:
+        """Whole runs, of each minion the oldest first; only times and minions restrict them."""
+
+
+class StateReports(ReportReader, Protocol):
+    """As before, and written and forgotten. What is lost of it is missed by no minion."""
+
+    def add_runs(self, runs: Sequence[StateRun]) -> None:
+        """Keep runs; one that is there already is left as it is."""
+
+    def clean(self, before_s: float) -> int:
+        """Forget runs from before a moment (seconds since the epoch); how many."""
+
+    def clean_to_bytes(self, most_bytes: int) -> int:
+        """Forget the oldest runs until what is kept takes ``most_bytes``; how many went."""
+
+    def checkpoint(self) -> None:
+        """Give back what the forgotten took."""
+
+    def close(self) -> None:
+        """Let go of what is open; the next use opens it again."""
+
+
 # --- what minions tell of themselves ---------------------------------------------------------
 
 
@@ -387,6 +417,10 @@ class CommandStores(Protocol):
     @property
     def presence(self) -> Presence:
         """Which of them are connected."""
+
+    @property
+    def reports(self) -> StateReports:
+        """What runs of states have done."""
 
     def open_jobs(self, *, flush: Flush | None = None, read_only: bool = False) -> JobStore:
         """A job store of one's own, to be closed; ``flush`` is shared by a master's processes.

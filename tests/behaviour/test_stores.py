@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from report_runs import make_row, make_run
 from store_kinds import KINDS, Place, do_at_once, kind_of_place
 
+from saltlite.core.state_reports import ReportQuery
 from saltlite.crypto.keys import PrivateKey
 from saltlite.master.jobcache import Stored
 from saltlite.master.keystore import KeyState
@@ -220,3 +222,31 @@ def test_a_rotation_that_all_ask_for_is_one_if_it_is_asked_once(place: Place) ->
     key, _serial = ring.next_serial()
     assert (key.generation, key.key) == (before + 1, "b" * 96)
     assert ring.current() == key
+
+
+def test_a_run_of_states_that_comes_to_all_is_kept_once(place: Place) -> None:
+    """And what each has besides is kept too, whoever holds the file while it is begun."""
+
+    def add(number: int) -> int:
+        reports = place.open().reports
+        reports.add_runs([make_run(1000.0, "m1"), make_run(2000.0 + number, "m2")])
+        return len(reports.list_rows(ReportQuery(path="/etc/motd")))
+
+    do_at_once(PROCESSES, add)
+    kept = list(place.open().reports.read_runs(ReportQuery()))
+    assert [run.minion for run in kept] == ["m1", *["m2"] * PROCESSES]
+    assert kept[0] == make_run(1000.0, "m1")
+
+
+def test_reports_beyond_their_bytes_go_the_oldest_first(place: Place) -> None:
+    reports = place.open().reports
+    long = tuple(make_row(number, comment="x" * 1000) for number in range(20))
+    reports.add_runs([make_run(float(at), rows=long) for at in range(1, 31)])
+    assert reports.clean_to_bytes(10**9) == 0
+    gone = reports.clean_to_bytes(300_000)
+    left = [run.at_s for run in reports.read_runs(ReportQuery())]
+    assert 0 < gone < 30
+    assert left == [float(at) for at in range(gone + 1, 31)]
+    assert len(reports.list_rows(ReportQuery(limit=10_000))) == 20 * len(left)
+    reports.checkpoint()
+    reports.close()

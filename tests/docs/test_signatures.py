@@ -25,7 +25,7 @@ KINDS = {kind.name: kind.modules() for kind in (MODULES, STATES, RUNNERS, WHEELS
 OUR_OWN = {
     "modules": {
         *("pillar.why", "saltutil.received"),
-        *("state.check", "state.diff", "state.graph", "state.verify"),
+        *("state.audit", "state.check", "state.diff", "state.graph", "state.verify"),
         *("saltutil.sync_tops", "saltutil.sync_wrapper"),
         *("network.ip_neighs", "network.ip_neighs6", "network.ipneighs", "network.ipneighs6"),
         # of other package managers than that of the machine where Salt's were recorded

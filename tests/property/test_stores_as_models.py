@@ -13,10 +13,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from report_runs import make_row, make_run
 from store_kinds import KINDS, Place, kind_of_place
-from store_models import ModelFacts, ModelJobs, ModelKeys
+from store_models import ModelFacts, ModelJobs, ModelKeys, ModelReports
 
+from saltlite.core import dataclasses
 from saltlite.core.job_query import JobQuery
+from saltlite.core.state_reports import PropertyChange, ReportQuery, StateRow, StateRun
 from saltlite.crypto.keys import PrivateKey
 from saltlite.master.keystore import KeyState
 from saltlite.master.minioncache import GRAINS, MINE, PILLAR
@@ -220,7 +223,106 @@ class ComparedFacts(Compared):
                 assert view is None or kept is None or view.get(name) == kept.get(name)
 
 
-@pytest.mark.parametrize("compared", [ComparedJobs, ComparedKeys, ComparedFacts])
+NAMES = st.sampled_from(["/etc/motd", "/etc/issue", "nginx", "ü[x]"])
+CHANGES = st.lists(
+    st.sampled_from(
+        [
+            PropertyChange("mode", "0600", "0644"),
+            PropertyChange("/etc/app/a:diff", None, "New file\n'\"\\%"),
+            PropertyChange("", "ä", None),
+        ]
+    ),
+    max_size=2,
+).map(tuple)
+ROWS = st.builds(
+    make_row,
+    name=NAMES,
+    function=st.sampled_from(["file.managed", "service.running"]),
+    ident=NAMES,
+    sls=st.sampled_from(["motd", "web.nginx"]),
+    result=st.sampled_from([True, False, None]),
+    duration_ms=st.floats(0, 1e6),
+    comment=st.sampled_from(["", "no: ä"]),
+    changes=CHANGES,
+)
+RUNS = st.builds(
+    make_run,
+    st.integers(1, 9).map(float),
+    IDS,
+    jid=JIDS,
+    place=st.integers(0, 1),
+    user=st.sampled_from(["root", "alice", "sudo_alice", ""]),
+    test=st.booleans(),
+    rows=st.lists(ROWS, max_size=3).map(
+        lambda rows: tuple(dataclasses.replace(row, number=at) for at, row in enumerate(rows))
+    ),
+)
+QUERIES = st.builds(
+    ReportQuery,
+    since_s=st.integers(0, 9).map(float),
+    until_s=st.none() | st.integers(1, 9).map(float),
+    minions=st.none() | st.frozensets(IDS, max_size=2),
+    user=st.sampled_from(["", "", "alice", "r*", "nobody"]),
+    path=st.sampled_from(["", "", "/etc/motd", "/etc/*", "/etc/app/a", "[n]ginx", "ü[[]x]"]),
+    sls=st.sampled_from(["", "", "web.*", "motd"]),
+    ident=st.sampled_from(["", "", "nginx"]),
+    function=st.sampled_from(["", "", "file.*"]),
+    jid=st.just("") | JIDS,
+    only=st.sampled_from(["", "changed", "would", "failed"]),
+    test=st.sampled_from([None, None, True, False]),
+    slowest=st.booleans(),
+    limit=st.integers(1, 1000),
+)
+
+
+class ComparedReports(Compared):
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = ModelReports()
+        self.stores = [one.reports for one in self.processes]
+
+    def teardown(self) -> None:
+        for one in self.stores:
+            one.close()
+        super().teardown()
+
+    @rule(who=WHO, runs=st.lists(RUNS, max_size=3, unique_by=lambda run: (run.jid, run.place)))
+    def add_runs(self, who: int, runs: list[StateRun]) -> None:
+        self.stores[who].add_runs(runs)
+        self.model.add_runs(runs)
+
+    @rule(who=WHO, before_s=st.integers(0, 5).map(float))
+    def clean(self, who: int, before_s: float) -> None:
+        assert self.stores[who].clean(before_s) == self.model.clean(before_s)
+
+    @rule(who=WHO, query=QUERIES)
+    def list_rows(self, who: int, query: ReportQuery) -> None:
+        given = self.stores[who].list_rows(query)
+        wanted = self.model.list_rows(query)
+        assert len(given) == min(query.limit, len(wanted))
+        assert all(one in wanted for one in given)
+        key = rank_by_duration if query.slowest else rank_by_time
+        assert list(map(key, given)) == sorted(map(key, wanted))[: len(given)]
+
+    @rule(who=WHO, query=QUERIES)
+    def read_runs(self, who: int, query: ReportQuery) -> None:
+        given = list(self.stores[who].read_runs(query))
+        wanted = self.model.read_runs(query)
+        assert [(one.minion, one.at_s) for one in given] == sorted(
+            (one.minion, one.at_s) for one in wanted
+        )
+        assert all(one in wanted for one in given)
+
+
+def rank_by_duration(found: tuple[StateRun, StateRow]) -> float:
+    return -found[1].duration_ms
+
+
+def rank_by_time(found: tuple[StateRun, StateRow]) -> float:
+    return -found[0].at_s
+
+
+@pytest.mark.parametrize("compared", [ComparedJobs, ComparedKeys, ComparedFacts, ComparedReports])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_answers_as_its_model(kind: str, compared: type[Compared]) -> None:
     how = settings(

@@ -10,6 +10,8 @@ import fnmatch
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from saltlite.core.dataclasses import replace
+from saltlite.core.state_reports import ReportQuery, StateRow, StateRun
 from saltlite.master.jobcache import LAST_JIDS, JobQuery, JobRecord, Return, Stored
 from saltlite.master.keystore import KeyState
 from saltlite.master.minioncache import BANKS
@@ -212,3 +214,72 @@ class ModelFacts:
     def forget(self, minion_id: str) -> None:
         for bank in BANKS:
             self.delete(minion_id, bank)
+
+
+class ModelReports:
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, str, int], StateRun] = {}
+
+    def add_runs(self, runs: Sequence[StateRun]) -> None:
+        for run in sorted(runs, key=_run_key):
+            self._runs.setdefault(_run_key(run), run)
+
+    def clean(self, before_s: float) -> int:
+        gone = [key for key, run in self._runs.items() if run.at_s < before_s]
+        for key in gone:
+            del self._runs[key]
+        return len(gone)
+
+    def list_rows(self, query: ReportQuery) -> list[tuple[StateRun, StateRow]]:
+        """In no order that counts, and without a limit."""
+        return [
+            (replace(run, rows=()), row)
+            for run in self._runs.values()
+            if _run_fits(run, query)
+            for row in run.rows
+            if _row_fits(row, query)
+        ]
+
+    def read_runs(self, query: ReportQuery) -> list[StateRun]:
+        return [run for run in self._runs.values() if _run_fits(run, query)]
+
+
+def _run_key(run: StateRun) -> tuple[str, str, int]:
+    return run.jid, run.minion, run.place
+
+
+def _run_fits(run: StateRun, query: ReportQuery) -> bool:
+    return (
+        run.at_s >= query.since_s
+        and (query.until_s is None or run.at_s < query.until_s)
+        and (query.minions is None or run.minion in query.minions)
+        and (not query.user or _fits_glob(run.user.removeprefix("sudo_"), query.user))
+        and (not query.jid or run.jid == query.jid)
+        and query.test in (None, run.test)
+    )
+
+
+def _row_fits(row: StateRow, query: ReportQuery) -> bool:
+    only = {
+        "": True,
+        "changed": bool(row.changes) and row.result is not None,
+        "would": row.result is None,
+        "failed": row.result is False,
+    }
+    inside = any(one.property.startswith(query.path) for one in row.changes)
+    return (
+        only[query.only]
+        and (not query.path or _fits_glob(row.name, query.path) or inside)
+        and all(
+            not wanted or _fits_glob(value, wanted)
+            for value, wanted in (
+                (row.sls, query.sls),
+                (row.ident, query.ident),
+                (row.function, query.function),
+            )
+        )
+    )
+
+
+def _fits_glob(value: str, wanted: str) -> bool:
+    return fnmatch.fnmatchcase(value, wanted)

@@ -98,6 +98,8 @@ WALL_CLOCK = {
     "master/sessions.py": "age of a file, by its mtime",
     "master/keystore.py": "age of a directory, by its mtime",
     "master/jobcache.py": "part of a file name",
+    "jobs/report_file.py": "part of a file name",
+    "cluster/bridge.py": "when a run of states was, whose jid is no time",
     "channel/minion.py": "the wire's ts",
     "minion/executor.py": "moment of a return, kept across restarts",
     "minion/process.py": "moment of a return, kept across restarts",

@@ -18,7 +18,7 @@ from saltlite.loader.outputters import render
 
 CASES = DATA / "output"
 OWN_COLOURS = re.compile(r"\x1b\[0;(\d;)?\d{0,2}m")
-OUR_OWN = {"doctor", "timeline"}
+OUR_OWN = {"doctor", "report", "timeline"}
 """Outputters that Salt does not have."""
 FILES = sorted(path.stem for path in CASES.glob("*.json"))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from saltlite.channel.master import OpenedRequest, verify_signed_load
 from saltlite.core import tags
@@ -26,11 +26,16 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import FUNCTION_LIMIT, UNASKED_JID, UNSTORED_JID
 from saltlite.core.job_times import WIRE_NAME, check_wire
 from saltlite.core.messages import JobReturn
+from saltlite.errors import StoreError
 from saltlite.jobs.marks import RETURN
 from saltlite.master.context import MasterContext
 from saltlite.master.jobcache import Stored
 from saltlite.master.rates import UNASKED_PER_S
 from saltlite.transport.codec import pack_bin
+
+if TYPE_CHECKING:
+    from saltlite.core.state_reports import StateRun
+    from saltlite.master.jobcache import JobRecord
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +106,8 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
     else:
         outcomes = ctx.jobs.add_returns([(one.jid, one.minion_id, one.record()) for one in due])
     stored_us = ctx.wall_us()
+    # Before the bus hears of them: who waits for a return may ask for its report at once.
+    _report_states(ctx, due, outcomes)
     replies = [_fire_return(ctx, one, stored) for one, stored in zip(due, outcomes, strict=True)]
     fired_us = ctx.wall_us()
     for one, stored in zip(due, outcomes, strict=True):
@@ -108,6 +115,47 @@ def settle(ctx: MasterContext, due: Sequence[Due]) -> list[bool | None]:
             times = (one.came_us, one.taken_us, stored_us, fired_us)
             ctx.marks.note(RETURN, one.jid, one.minion_id, *times)
     return replies
+
+
+def _report_states(ctx: MasterContext, due: Sequence[Due], outcomes: Sequence[Stored]) -> None:
+    """Keep what runs of states did, for who asks later; nothing is refused if that fails."""
+    if not ctx.config.jobs.state_reports:
+        return
+    # A repeat too: the worker that had the first may have died in between.
+    wanted = [
+        one
+        for one, stored in zip(due, outcomes, strict=True)
+        if stored in (Stored.NEW, Stored.REPEAT) and _names_states(one.load.get("fun"))
+    ]
+    if not wanted:
+        return
+    from saltlite.core.state_reports import read_runs
+
+    jobs: dict[str, JobRecord | None] = {}
+    runs: list[StateRun] = []
+    for one in wanted:
+        if one.jid not in jobs:
+            jobs[one.jid] = ctx.jobs.job(one.jid) if ctx.config.jobs.job_cache else None
+        job = jobs[one.jid]
+        # Of a job that is on no record its return says who asked.
+        user = str(job.load.get("user", "") if job else one.load.get("user") or "")
+        load = one.load
+        if job and not load.get("fun_args"):  # syndics do not send them
+            load = {**load, "fun_args": job.load.get("arg")}
+        # The id and jid that were looked at, whatever the load says.
+        runs += read_runs(load, jid=one.jid, minion=one.minion_id, user=user, now_s=ctx.wall_s())
+    try:
+        ctx.stores.reports.add_runs(runs)
+    except StoreError as error:
+        more = ctx.store_errors.count(ctx.steady_s())
+        if more is not None:
+            log.error("What states did is not kept for reports: %s%s", error, more)
+
+
+def _names_states(fun: object) -> bool:
+    if isinstance(fun, str):
+        return fun.startswith("state.")
+    return isinstance(fun, (list, tuple)) and any(str(one).startswith("state.") for one in fun)
 
 
 def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 OUTPUTTERS = dict.fromkeys(
     (
-        *("apply", "test", "highstate", "sls", "sls_id", "single", "top", "template"),
+        *("apply", "audit", "test", "highstate", "sls", "sls_id", "single", "top", "template"),
         *("template_str", "request", "run_request", "check_request"),
     ),
     "highstate",
@@ -15,6 +15,7 @@ OUTPUTTERS = dict.fromkeys(
 PARTS: Mapping[str, tuple[str, ...]] = {
     "applying": (
         "apply_",
+        "audit",
         "high",
         "highstate",
         "low",

@@ -54,6 +54,25 @@ def test(ctx: MinionContext, mods: object = None, **kwargs: Any) -> Any:
     return apply_(ctx, mods, **{**kwargs, "test": True})
 
 
+def audit(ctx: MinionContext, mods: object = None, **kwargs: Any) -> Any:
+    """Tell what is not as it is declared, to the master too; nothing is done. For schedules.
+
+    As ``state.test``; besides, an event ``salt/audit/<minion>/drift`` lists what would be changed.
+    Its last word is ``failed`` if states could not be looked at, ``clean`` if there is nothing.
+    ``salt-run drift`` finds it later.
+
+    CLI Example:
+
+        salt '*' state.audit
+        salt '*' state.audit core
+    """
+    from saltlite.highstate.auditing import tell_audit
+
+    answers = apply_(ctx, mods, **{**kwargs, "test": True})
+    tell_audit(ctx, answers)
+    return answers
+
+
 def sls(
     ctx: MinionContext,
     mods: object,

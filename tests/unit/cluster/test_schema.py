@@ -38,6 +38,18 @@ def test_tables_of_another_version(owner: ClusterEngine, found: int, words: str)
     owner.close()
 
 
+def test_tables_of_an_older_version_are_brought_up_to_date(
+    owner: ClusterEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(schema, "VERSION", 1)
+        assert schema.install(owner) == 0
+    assert schema.install(owner) == 1
+    schema.check(owner)
+    assert owner.execute("SELECT count(*) FROM state_runs") == [(0,)]
+    owner.close()
+
+
 def test_two_who_install_at_once(empty: dict[str, str]) -> None:
     found: list[int] = []
 

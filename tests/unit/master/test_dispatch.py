@@ -12,6 +12,7 @@ from worker import Minion, World, worker_world
 
 from saltlite.channel.handshake import MinionHandshake
 from saltlite.core.messages import as_bytes
+from saltlite.core.state_reports import ReportQuery
 from saltlite.core.targets import Target
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import KeyPending, KeyRejected, MasterFull, PatternTooSlow, StoreError
@@ -404,6 +405,66 @@ def test_a_return_is_stored_then_announced_once(world: World, web1: Minion) -> N
     assert web1.ask("_return", **{**answer, "return": False}) is False
     assert len(world.bus.events) == 1
     assert world.ctx.jobs.returns(jid)["web1"]["return"] is True
+
+
+STATES = {
+    "file_|-motd_|-/etc/motd_|-managed": {
+        "result": True,
+        "changes": {"mode": {"old": "0600", "new": "0644"}},
+        "duration": 2.0,
+        "__id__": "motd",
+        "__sls__": "motd",
+        "name": "/etc/motd",
+        "comment": "",
+    }
+}
+
+
+def list_reports(world: World) -> list[tuple[str, str, str, str]]:
+    found = world.ctx.stores.reports.list_rows(ReportQuery())
+    return [(run.minion, run.user, run.fun, row.name) for run, row in found]
+
+
+def test_a_run_of_states_is_reported_before_the_bus_hears_of_it(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jid = world.publish(fun="state.apply", tgt="web1")["load"]["jid"]
+    answer = {"jid": jid, "fun": "state.apply", "return": STATES}
+    seen = []
+    monkeypatch.setattr(
+        world.bus, "fire", lambda tag, _data: seen.append(list_reports(world)) or True
+    )
+    assert web1.ask("_return", **answer) is None
+    wanted = [("web1", process_user(), "state.apply", "/etc/motd")]
+    assert seen[-1] == wanted
+    # Again, after a timeout: kept if the worker died in between, and once all the same.
+    world.ctx.stores.reports.clean(1e12)
+    assert web1.ask("_return", **answer) is None
+    assert web1.ask("_return", **answer) is None
+    assert web1.ask("_return", **{**answer, "return": {}}) is False
+    assert list_reports(world) == wanted
+
+
+def test_a_run_that_nobody_asked_for_is_reported_with_who_called(
+    world: World, web1: Minion
+) -> None:
+    answer = {"jid": "req", "fun": "state.sls", "return": STATES, "user": "sudo_alice"}
+    assert web1.ask("_return", **answer) is None
+    assert web1.ask("_return", **{**answer, "fun": "test.ping"}) is None
+    assert list_reports(world) == [("web1", "sudo_alice", "state.sls", "/etc/motd")]
+
+
+def test_a_report_that_cannot_be_kept_costs_no_return(
+    world: World, web1: Minion, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(_runs: object) -> None:
+        raise StoreError("disk full")
+
+    monkeypatch.setattr(world.ctx.stores.reports, "add_runs", full)
+    for _ in range(3):
+        answer = {"jid": "req", "fun": "state.sls", "return": STATES}
+        assert web1.ask("_return", **answer) is None
+    assert caplog.text.count("is not kept for reports: disk full") == 1
 
 
 @pytest.mark.parametrize("jid", ["20260102030405000006", "x/new", "", 5, None])
