@@ -24,7 +24,12 @@ REFRESH_S = 0.25
 NAMED = 3
 """So many of the missing minions are named."""
 
+ROWS = 8
+"""So many minions have a row of their own."""
+
 ERASE = "\r\033[K"
+ERASE_ROWS = "\r\033[{}A\033[J"
+"""Where the line has rows below it: so many up, and all from there."""
 BAR_WIDTH = 30
 
 
@@ -43,6 +48,25 @@ def status(progress: Progress, width: int) -> str:
     """``2/5 returned, 12 s, waiting for db1 (3/7 motd), web1 and 1 more``, cut to ``width``."""
     head = f"{progress.returned}/{progress.expected} returned, {progress.elapsed_s:.0f} s"
     return cut(f"{head}{_describe_missing(progress)}", width)
+
+
+def rows(progress: Progress, width: int) -> str:
+    """As :func:`status`, and below it a row for each of a few minions that say which state runs."""
+    told = sorted(minion for minion in progress.missing if minion in progress.steps)[:ROWS]
+    if not told:
+        return status(progress, width)
+    silent = [minion for minion in progress.missing if minion not in told]
+    head = status(Progress(progress.expected, progress.returned, progress.elapsed_s, silent), width)
+    longest = min(max(map(len, told)), width // 3)
+    lines = [_describe_row(one, progress.steps[one], longest) for one in told]
+    return "\n".join([head, *(cut(line, width) for line in lines)])
+
+
+def _describe_row(minion: str, step: Step, width: int) -> str:
+    """``  web1   3/7  pkg.installed nginx, 4 left``."""
+    left = f", {max(step.total - step.done, 0)} left" if step.total else ""
+    count = f"{step.done}/{step.total}" if step.total else str(step.done)
+    return f"  {cut(minion, width):<{width}}  {count:>7}  {step.name}{left}"
 
 
 def bar(progress: Progress, width: int) -> str:
@@ -113,16 +137,23 @@ class StatusLine:
         if self._clock() < self._from_s:
             return
         self._next_s = self._clock() + REFRESH_S
-        text = self._draw(progress, shutil.get_terminal_size().columns - 1)
+        size = shutil.get_terminal_size()
+        # More lines than the terminal has could not be erased.
+        text = "\n".join(self._draw(progress, size.columns - 1).split("\n")[: size.lines - 1])
         if text != self._shown:
-            self._shown = text
-            self._write_text(f"{ERASE}{text}")
+            erase, self._shown = self._eraser(), text
+            self._write_text(f"{erase}{text}")
 
     def clear(self) -> None:
         """Make room for what is to be printed."""
         if self._shown:
-            self._shown = ""
-            self._write_text(ERASE)
+            erase, self._shown = self._eraser(), ""
+            self._write_text(erase)
+
+    def _eraser(self) -> str:
+        """What takes away all that is shown."""
+        below = self._shown.count("\n")
+        return ERASE_ROWS.format(below) if below else ERASE
 
     def __enter__(self) -> StatusLine:
         return self

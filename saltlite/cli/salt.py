@@ -31,6 +31,7 @@ from saltlite.cli.options import (
 )
 from saltlite.cli.salt_options import build_parser as _build_parser
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.ids import TELL_STATES
 from saltlite.core.terminal import sanitize
 from saltlite.errors import MasterRefused, PatternTooSlow, TargetError
 
@@ -302,7 +303,16 @@ class _Salt:
             found["module_executors"] = _parse_words(options.module_executors)
         if options.start_event:
             found["start_event"] = True
+        if self._shows_states():
+            found[TELL_STATES] = True
         return {name: value for name, value in found.items() if value is not None}
+
+    def _shows_states(self) -> bool:
+        """Whether somebody looks who wants to see which states run."""
+        from saltlite.cli.live import on_terminal
+
+        runs_states = any(one.startswith("state.") for one in self.arguments[1].split(","))
+        return runs_states and not self.options.async_ and on_terminal(sys.stdout)
 
     def _parse_mapping(self, name: str, text: str) -> Mapping[str, Any] | None:
         from saltlite.loader.arguments import parse_argument
@@ -449,12 +459,12 @@ class _Salt:
         note_seen(Path(self.config.paths.cachedir), jid, seen)
 
     def _status_line(self) -> StatusLine | None:
-        from saltlite.cli.live import StatusLine, bar, on_terminal
+        from saltlite.cli.live import StatusLine, bar, on_terminal, rows
 
         if self._status is None and on_terminal(sys.stdout):
             graph = self.options.progress
             self._status = (
-                StatusLine(sys.stdout, bar, wait_s=0) if graph else StatusLine(sys.stdout)
+                StatusLine(sys.stdout, bar, wait_s=0) if graph else StatusLine(sys.stdout, rows)
             )
         return self._status
 
@@ -587,6 +597,7 @@ class _Salt:
         text = INTERRUPTED
         if self._jid:
             text += f"\nThis job's jid is: {self._jid}\n{LOOK_UP.format(jid=self._jid)}"
+            text += f"\n\nTo go on waiting for it:\n\nsalt-run jobs.follow {self._jid}"
         return complain(text)
 
 

@@ -156,6 +156,10 @@ def _run_runner(config: MasterConfig, options: optparse.Values, arguments: list[
 
         if name in doctor.WORDS:
             return _show_value(screen, doctor.examine_master(config, args, kwargs))
+    if name == "jobs.follow" and not options.async_:
+        from saltlite.cli.following import follow
+
+        return follow(config, screen, args, kwargs)
     if options.async_:
         return _in_background(config, screen, options, name, args, kwargs)
     return _run_here(config, screen, name, args, kwargs, options.jid)

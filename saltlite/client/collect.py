@@ -27,7 +27,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid, valid_minion_id
 from saltlite.core.messages import PublishReply
 from saltlite.core.numbers import is_digits
-from saltlite.core.tags import JobTag, parse_job
+from saltlite.core.tags import NOW, JobTag, parse_job
 
 JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
@@ -37,6 +37,9 @@ JID_PREFIX = "2"
 
 ASK_AGAIN_S = 1.0
 """Between two tries to publish ``find_job`` to a master that does not answer."""
+
+NAME_MOST = 200
+"""Of the name of a state, in characters."""
 
 ENDED_KEPT = 64
 """Jobs that have ended and can still be asked about."""
@@ -103,7 +106,9 @@ Outcome: TypeAlias = MinionReturn | NotReturned
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The last state that a minion of a state run has finished: the ``done``-th of ``total``.
+    """Where a minion of a state run is: ``done`` states of ``total`` are over.
+
+    ``name`` is of the one that runs, or of the last one where that is all the minion says.
 
     ``total`` is 0 where the minion did not say it. Source: ``salt/job/<jid>/prog/<id>/<number>``.
     """
@@ -118,7 +123,12 @@ class Step:
         # Of a minion's event the whole load is on the bus, and what it fired is in there.
         inner = data.get("data")
         inner = inner if isinstance(inner, Mapping) else data
+        now, begun = inner.get("now"), inner.get("number")
         ret, total = inner.get("ret"), inner.get("len")
+        if number == NOW:
+            total = total if isinstance(total, int) else 0
+            done = max(begun - 1, 0) if isinstance(begun, int) else 0
+            return cls(done, total, str(now)[:NAME_MOST])
         ret = ret if isinstance(ret, Mapping) else {}
         return cls(
             # Run numbers begin at 0.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from saltlite.client.collect import Events, JobRun, MinionReturn, Outcome
+from saltlite.client.collect import Events, JobRun, MinionReturn, Outcome, ReturnStore
 from saltlite.client.job_request import JobRequest, Target, jid_as_text
 from saltlite.client.jobs import PUBLISH_TIMEOUT_S, JobClient, pick_able
 from saltlite.core.messages import PublishReply
@@ -318,6 +318,24 @@ class LocalClient:
                     yield None
                 elif expect_minions:
                     yield {outcome.id: {"failed": True}}
+
+    def follow(
+        self,
+        jid: str,
+        minions: Iterable[str],
+        records: ReturnStore,
+        timeout: float | None = None,
+    ) -> Iterator[Returns]:
+        """As :meth:`cmd_cli` for a job that was published before: first what is on record."""
+        events = self.jobs.listen()
+        with self.jobs.follow(events, PublishReply(jid, list(minions)), timeout) as run:
+            run.recall(records)
+            for outcome in run:
+                if isinstance(outcome, MinionReturn):
+                    yield {outcome.id: _full_return(outcome)}
+                else:
+                    text = self.jobs.explain_loss(outcome)
+                    yield {outcome.id: {"out": "no_return", "ret": text, "jid": jid}}
 
     def get_event_iter_returns(
         self, jid: str, minions: Iterable[str], timeout: float | None = None

@@ -16,6 +16,9 @@ MINION_ID_LIMIT: Final = 253
 FUNCTION_LIMIT: Final = 128
 """Characters in a function name."""
 
+TELL_STATES: Final = "tell_states"
+"""In a job: somebody looks, so the minion is to say now and then which state runs. Not in Salt."""
+
 UNASKED_JID: Final = "req"
 """The jid of a return nobody asked for: the master assigns one. Source: docs/wire.md#_return."""
 

@@ -38,5 +38,10 @@ class LocalCommands(Protocol):
     ) -> list[str]:
         """At most ``subset`` of the targets, at random."""
 
+    def follow(
+        self, jid: str, minions: Iterable[str], records: Any, timeout: float | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """A job that was published before: as ``cmd_cli``, from its beginning."""
+
     def call_master(self, load: PlainMap) -> Plain:
         """One clear command with the local user's key; raises MasterRefused, RequestTimeout."""

@@ -46,6 +46,10 @@ def job_start(jid: str, minion_id: str) -> str:
     return f"salt/job/{jid}/start/{minion_id}"
 
 
+NOW = "now"
+"""In place of a number in ``job_progress``: which state has begun, in place of which has ended."""
+
+
 def job_progress(jid: str, minion_id: str, run_number: int) -> str:
     """One state of a state run is done."""
     return f"salt/job/{jid}/prog/{minion_id}/{run_number}"

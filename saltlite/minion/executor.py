@@ -54,6 +54,9 @@ class JobServices(ChildServices, Protocol):
     def note_return(self, jid: str, master: str) -> None:
         """The return of a job is in the spool."""
 
+    def tell_state(self, jid: str, master: str, state: PlainMap) -> None:
+        """A state of a job has begun, and its master wants to know."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
@@ -274,6 +277,9 @@ class Executor:
             running.pid = int(message["pid"])
             # Asked while it is this process for certain; later another one may have its id.
             running.started = start_ticks(running.pid)
+        elif op == "state":
+            state = {name: value for name, value in message.items() if name != "op"}
+            self._services.tell_state(running.jid, running.master, state)
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:

@@ -77,6 +77,9 @@ FACTS_PATIENCE_S: Final = 10.0
 """So long after the subscription jobs wait for grains and pillar; then they go without."""
 
 PILLAR_RETRY_S: Final = 60.0
+TELL_EVERY_S = 1.0
+"""Between two events that say which state of a job runs."""
+
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
 SHORTEST_S: Final = 1.0
@@ -221,6 +224,7 @@ class Minion:
         self._executor = Executor(setup, jobs, self._spool, self)
         self._bus: MinionBus | None = None
         self._links: dict[str, Link] = {}
+        self._states: dict[str, PlainMap | None] = {}
         # Masters whose subscription has been up; what happens once at a start has happened.
         self._started: set[str] = set()
         # By master: jobs from before grains and pillar were there. No entry once those are through.
@@ -811,6 +815,25 @@ class Minion:
             log.error("the return of job %s is lost: too many wait for a master", gone)
             self._spool.remove(gone)
         self._tasks.start(self._tell_senders())
+
+    def tell_state(self, jid: str, master: str, state: PlainMap) -> None:
+        """See ``JobServices``. Of many short states the latest is told, once a second."""
+        is_telling = jid in self._states
+        self._states[jid] = state
+        if not is_telling:
+            self._tasks.start(self._tell_states(jid, master))
+
+    async def _tell_states(self, jid: str, master: str) -> None:
+        minion_id = self._setup.minion_id
+        tag = f"{tags.job_progress(jid, minion_id, 0).rpartition('/')[0]}/{tags.NOW}"
+        try:
+            while (state := self._states[jid]) is not None and master in self._links:
+                self._states[jid] = None
+                load = {"cmd": "_minion_event", "pretag": None, "tag": tag, "data": state}
+                await self._send_to_master(self._links[master], load)
+                await asyncio.sleep(TELL_EVERY_S)
+        finally:
+            del self._states[jid]
 
     async def _tell_senders(self) -> None:
         async with self._outbox_changed:

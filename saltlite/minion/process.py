@@ -21,7 +21,7 @@ from typing import Any, cast
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MasterView, MinionContext
 from saltlite.core.dataclasses import dataclass
-from saltlite.core.ids import UNASKED_JID
+from saltlite.core.ids import TELL_STATES, UNASKED_JID
 from saltlite.core.job_times import WIRE_NAME, JobTimes
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import ConfigError, StoreError, WireError
@@ -286,6 +286,8 @@ def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     ctx = job_context(pipe, setup, start)
     times = ctx.times
     times.received_us, times.begun_us = start.received_us, now_us()
+    if job.fields.get(TELL_STATES):
+        ctx.begins = partial(_tell_state, pipe)
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
         times.ended_us = now_us()
@@ -319,6 +321,11 @@ def _say(pipe: Pipe, message: dict[str, Any]) -> None:
         pipe.send(message)
     except LoopGone:
         log.debug("the loop has gone; the job goes on")
+
+
+def _tell_state(pipe: Pipe, name: str, number: int, total: int) -> None:
+    """A state begins: the loop tells the master of the latest one now and then."""
+    _say(pipe, {"op": "state", "now": name, "number": number, "len": total})
 
 
 def _run(job: TakenJob, ctx: MinionContext) -> dict[str, Any]:

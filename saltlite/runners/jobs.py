@@ -258,6 +258,30 @@ def why(ctx: RunnerContext, jid: str) -> dict[str, Any]:
     return reasons(ctx, jid, missing)
 
 
+def follow(ctx: RunnerContext, jid: str, timeout: float | None = None) -> dict[str, Any]:
+    """Wait for a job until it is over, and return what came of it, by minion.
+
+    Also of a job that is over already. ``salt-run`` prints each return as it comes, as ``salt``
+    does, with a line on a terminal that shows how far the job is.
+
+    timeout
+        After so many seconds minions that are silent are asked whether they still work; without it
+        the option ``timeout``.
+
+    CLI Example:
+
+        salt-run jobs.follow 20260102030405000006
+    """
+    jid = str(jid)
+    job = ctx.jobs.job(jid)
+    if job is None:
+        raise FunctionError(f"{UNKNOWN}: {jid}")
+    found = {}
+    for one in ctx.local.follow(jid, job.minions, ctx.jobs, timeout):
+        found.update({minion: full["ret"] for minion, full in one.items()})
+    return found
+
+
 def trace(ctx: RunnerContext, jid: str, minion: str = "") -> dict[str, Any]:
     """Show where the time of a job went, step by step, on the master and on one minion.
 

@@ -38,6 +38,7 @@ OUR_OWN = {
         "pillar.why",
         "state.diff",
         "jobs.changes",
+        "jobs.follow",
         "jobs.trace",
         "jobs.why",
         "manage.overview",

@@ -51,7 +51,7 @@ export class JobView {
 
   hear({ tag, data }) {
     const [, kind, id] = new RegExp(`^salt/job/${this.jid}/(ret|prog)/([^/]+)`).exec(tag) ?? [];
-    if (!kind) return;
+    if (!kind || tag.endsWith("/now")) return; // which state has begun, for a terminal
     const row = this.table.get(id) ?? { id };
     if (kind === "ret") this.table.update({ id, ret: data });
     else if (!row.ret) this.table.update({ ...row, steps: (row.steps ?? 0) + 1, step: data.data?.ret ?? data.ret });

@@ -12,7 +12,7 @@ import time
 import pytest
 from standin import StandIn, pings, says
 
-from saltlite.cli.live import ERASE, Progress, StatusLine, bar, follow_batch, status
+from saltlite.cli.live import ERASE, Progress, StatusLine, bar, follow_batch, rows, status
 from saltlite.client.batch import BatchIdle, Started
 from saltlite.client.collect import MinionReturn, Step
 from saltlite.core.tags import job_progress, job_ret
@@ -40,6 +40,27 @@ WITHIN_S = 20
 )
 def test_what_the_line_says(progress, text):
     assert status(progress, 200) == (text or "0/1 returned, 3 s, waiting for z (1/2 ?[2Jx)")
+
+
+def test_minions_that_say_which_state_runs_have_rows():
+    now = {"data": {"now": "pkg.installed nginx", "number": 3, "len": 7}}
+    steps = {"web1": Step.of("now", now), "db": Step(4, 0, "motd")}
+    assert steps["web1"] == Step(2, 7, "pkg.installed nginx")
+    assert rows(Progress(3, 0, 2, ["web1", "db", "quiet"], steps), 60).split("\n") == [
+        "0/3 returned, 2 s, waiting for quiet",
+        "  db          4  motd",
+        "  web1      2/7  pkg.installed nginx, 5 left",
+    ]
+    many = {f"m{number:02}": Step(1, 2, "x") for number in range(50)}
+    assert rows(Progress(50, 0, 2, list(many), many), 60).count("\n") == 8
+    assert rows(Progress(5, 5, 1.0), 60) == "5/5 returned, 1 s"
+
+
+def test_rows_are_erased_with_their_line():
+    terminal, now = Terminal(), [0.0]
+    with StatusLine(terminal, rows, wait_s=0, clock=lambda: now[0]) as line:
+        line.show(Progress(1, 0, 1, ["a"], {"a": Step(1, 2, "x")}))
+    assert terminal.text.endswith("\r\033[1A\033[J")
 
 
 def test_the_line_fits_the_terminal():
@@ -172,10 +193,12 @@ def test_a_long_job_on_a_terminal(master):
     command.read_until("1/2 returned, 1 s, waiting for slow")
     state = {"__id__": "motd", "result": True}
     master.fire(job_progress(JID, "slow", 1), {"data": {"len": 5, "ret": state}, "id": "slow"})
-    command.read_until("waiting for slow (2/5 motd)")
+    command.read_until("  slow      2/5  motd, 3 left")
     finish(master)
     assert command.rest() == 0
-    assert command.seen() == "web1:\n    True\nslow:\n    True\n"
+    assert command.seen().startswith("web1:\n    True\n")
+    # The row and the line above it are erased before the return is printed.
+    assert command.seen().endswith("\033[1A\033[Jslow:\n    True\n")
 
 
 def test_a_bar_on_a_terminal(master):
