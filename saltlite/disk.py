@@ -21,6 +21,7 @@ from pathlib import Path
 
 from saltlite.errors import StoreError, UntrustedPath
 from saltlite.openat import Spot, has_proc, reach
+from saltlite.replaced import keep_replaced
 
 log = logging.getLogger(__name__)
 
@@ -300,6 +301,7 @@ def rewrite(
             raise OSError(number, f"{os.strerror(number)}: no regular file")
         if was is not None and _read_at(spot) != was:
             raise UntrustedPath(str(path), "it was changed meanwhile")
+        keep_replaced(spot)
         now = (found.st_uid, found.st_gid)
         kept = None if now == (os.geteuid(), os.getegid()) else now
         try:

@@ -305,6 +305,17 @@ class FileOptions:
     autoload_dynamic_modules: bool = option(True, "Synchronise custom code before states.")
     clean_dynamic_modules: bool = option(True, "Remove custom code that is gone.")
     backup_mode: str = option("", "Keep the old file: `minion`, `master` or `both`.")
+    file_bucket: bool = option(True, "Keep what states replace in the file bucket.")
+    file_bucket_max_bytes: int = option(
+        104857600, "All that is kept there; the oldest goes first.", unit="bytes", minimum=1
+    )
+    file_bucket_file_max_bytes: int = option(
+        10485760, "The largest file that is kept.", unit="bytes", minimum=1
+    )
+    file_bucket_keep_days: float = option(30.0, "How long it is kept.", unit="days", minimum=0)
+    file_bucket_master: bool = option(
+        False, "Push it to the master as well, which needs `file_recv`."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

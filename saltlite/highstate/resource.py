@@ -116,6 +116,13 @@ class Resource(ABC, Generic[Now]):
         """What has changed though a step failed; ``steps`` are those before it."""
         return self.changes(before, after, steps) if steps else {}
 
+    def describe_before(self, before: Now, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What was there before, for changes that tell only the new value; by the same names.
+
+        It goes beside ``changes`` into the return, as ``before``: there Salt's own form stays.
+        """
+        return {}
+
     def unmet(self, after: Now, left: Sequence[Step]) -> str:
         """The comment if the steps ran and something is still to be done."""
         return "\n".join(["The following is still to be done:", *(step.would for step in left)])
@@ -186,6 +193,16 @@ def _realise_held(resource: Resource[Any], ctx: MinionContext, *, test: bool) ->
 
 def _realise_once(resource: Resource[Any], ctx: MinionContext, *, test: bool) -> Verdict:
     before = resource.read(ctx)
+    found = _realise_planned(resource, ctx, before, test=test)
+    if not found.changes:
+        return found
+    were = resource.describe_before(before, found.changes)
+    return replace(found, more={**found.more, "before": were}) if were else found
+
+
+def _realise_planned(
+    resource: Resource[Now], ctx: MinionContext, before: Now, *, test: bool
+) -> Verdict:
     steps = resource.plan(before)
     if isinstance(steps, Verdict):
         return steps

@@ -20,6 +20,7 @@ from saltlite.highstate.aggregate import aggregator, is_asked, prepare
 from saltlite.highstate.call import RUNNING, Refused, call, load_function, watches
 from saltlite.highstate.chunk import ABSENT, LOWSTATE, Chunk, LowState
 from saltlite.highstate.control import may_go_on
+from saltlite.highstate.replaced_files import hear, keeper_for
 from saltlite.highstate.requisites import (
     CHANGES,
     FAILURE,
@@ -35,6 +36,7 @@ from saltlite.highstate.requisites import (
 from saltlite.highstate.retry import Retry
 from saltlite.highstate.state_return import NOT_DONE, StateReturn
 from saltlite.loader.states import MOD_WATCH
+from saltlite.replaced import keep_with
 
 if TYPE_CHECKING:
     from saltlite.highstate.graph import Edge, Unheard
@@ -448,8 +450,17 @@ class Run:
         if self._is_noop(chunk):
             answer = _plan_only(self.ctx, chunk)
         else:
-            answer = call(self.ctx, chunk, test=self.test)
+            answer = self._call_and_keep(chunk)
         self.ctx.retcode = retcode  # of the run, not of what its states called
+        return answer
+
+    def _call_and_keep(self, chunk: Chunk) -> StateReturn:
+        """Call it, and keep what it replaces in the file bucket."""
+        keeper = keeper_for(self.ctx, chunk, test=self.test)
+        with keep_with(hear(keeper)):
+            answer = call(self.ctx, chunk, test=self.test)
+        if keeper is not None:
+            keeper.note(answer)
         return answer
 
     def _is_noop(self, chunk: Chunk) -> bool:

@@ -7,7 +7,7 @@ the job, in events, and as ``__running__`` of custom states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 NOT_DONE: Final = "Not done: noop"
@@ -144,6 +144,14 @@ class StateReturn:
             self._found["result"] = None
         if self.result is None:
             self.comment = f"{self.comment_text}\n{NOT_DONE}".lstrip("\n")
+
+    def note_replaced(self, kept: Mapping[str, str], warnings: Sequence[str]) -> None:
+        """Say which files it replaced that were kept, by path the digest, and which were not."""
+        if kept:
+            self._found["replaced"] = dict(kept)
+        if warnings:
+            said = self._found.get("warnings") or []
+            self._found["warnings"] = [*said, *warnings]
 
     def note_process(self) -> None:
         """Say that it ran beside others, in a process of its own."""

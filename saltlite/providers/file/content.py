@@ -25,6 +25,7 @@ from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError
 from saltlite.openat import SHARED, Spot, reach
 from saltlite.providers.file import texts
+from saltlite.replaced import keep_replaced
 
 PIECE_BYTES = 1024 * 1024
 SPECIAL = "it is no regular file, and other users may write to its directory"
@@ -99,6 +100,7 @@ def _put_at(spot: Spot, found: os.stat_result, data: bytes | Iterable[bytes], ke
     with spot.hold() as held:
         more, label = _has_more(held.path), _read_label(held.path)
     if not spot.is_foreign(found) and (keep or more):
+        keep_replaced(spot)
         write_in_place(spot, _join_pieces(data), found)
         return
     owner = _other_owner((found.st_uid, found.st_gid))
@@ -125,6 +127,7 @@ def open_in_place(path: str, flags: int, *, user: int | None = None) -> Iterator
                 raise UntrustedPath(spot.path, SHARED)
             if not stat.S_ISREG(found.st_mode) and not spot.is_trusted:
                 raise UntrustedPath(spot.path, SPECIAL)
+            keep_replaced(spot)
             os.set_blocking(fd, True)
             yield fd
         finally:
@@ -179,6 +182,7 @@ def _create_at(
     label: bytes | None = None,
 ) -> None:
     _sweep_unfinished(spot)
+    keep_replaced(spot)
     try:
         write_at(
             spot, data, mode=default_mode() if mode is None else mode, owner=owner, label=label
@@ -233,6 +237,23 @@ def _read_label(path: str) -> bytes | None:
         return os.getxattr(path, SELINUX_LABEL)
     except OSError:
         return None
+
+
+def restore(path: str, data: bytes, mode: int, owner: tuple[int, int]) -> None:
+    """Give a file the content, mode and owner that it had, in one step; links are followed.
+
+    Raises:
+        OSError: nothing was changed.
+    """
+    with reach(path, follow=True, user=uid_of(owner)) as spot:
+        found, label = spot.lstat(), None
+        if found is not None:
+            if not stat.S_ISREG(found.st_mode):
+                number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL
+                raise OSError(number, f"{os.strerror(number)}: no regular file", spot.path)
+            with spot.hold() as held:
+                label = _read_label(held.path)
+        _create_at(spot, data, mode, _other_owner(owner), label)
 
 
 def _join_pieces(data: bytes | Iterable[bytes]) -> bytes:

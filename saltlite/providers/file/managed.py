@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saltlite.context import MinionContext
@@ -68,7 +68,8 @@ class FileStatus:
 
     ``difference`` is what turns its content into the declared one, empty if that is in it;
     ``source`` has the declared content at hand if it was fetched to tell. ``attrs`` is ``None``
-    where nobody asked for attributes, or there are none.
+    where nobody asked for attributes, or there are none. ``digest`` is the sha256 of a content that
+    is not as declared.
     """
 
     status: os.stat_result | None = None
@@ -77,6 +78,7 @@ class FileStatus:
     is_sum: bool = False
     source: Source | None = None
     attrs: tuple[str, ...] | None = None
+    digest: str = ""
 
     @property
     def is_directory(self) -> bool:
@@ -127,6 +129,8 @@ def read_file(ctx: MinionContext, file: DesiredFile) -> FileStatus:
         now = _compare_contents(ctx, file, now, file.contents)
     elif file.source is not None:
         now = _compare_source(ctx, file, now, file.source)
+    if now.difference and not stat.S_ISLNK(found.st_mode):
+        now = replace(now, digest=hashes.file_hash(file.name))
     if file.wanted.attrs is None:
         return now
     read = permissions.read_attributes(ctx.host, file.name) or {}
@@ -234,6 +238,26 @@ def find_changes(file: DesiredFile, before: FileStatus, after: FileStatus) -> di
     if "attrs" in found:
         found["attrs"] = {"old": "".join(before.attrs or ()), "new": file.wanted.attrs}
     return found
+
+
+def describe_before(now: FileStatus, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Owner, mode and content as they were, of what has changed: ``user group mode sha256 size``.
+
+    Nothing of a file that was not there.
+    """
+    found = now.status
+    if found is None or now.is_special:
+        return {}
+    were: dict[str, Any] = {}
+    if "user" in changes:
+        were["user"] = permissions.user_name(found.st_uid)
+    if "group" in changes:
+        were["group"] = permissions.group_name(found.st_gid)
+    if "mode" in changes:
+        were["mode"] = permissions.mode_text(found.st_mode)
+    if now.digest and changes.keys() & {"diff", "sum"}:
+        were |= {"sha256": now.digest, "size": found.st_size}
+    return were
 
 
 def _note_new(file: DesiredFile, after: FileStatus, now: os.stat_result) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from saltlite.openat import reach
 from saltlite.providers.file import content
 from saltlite.providers.file.content import uid_of
 from saltlite.providers.file.permissions import DesiredPermissions, mode_number
+from saltlite.replaced import keep_replaced
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,7 @@ def remove_tree(path: str) -> None:
         OSError: something could not be removed.
     """
     with reach(path) as spot:
+        keep_replaced(spot)
         spot.remove()
 
 
@@ -174,6 +176,7 @@ def move(src: str, dst: str) -> None:
 def _move_to(src: str, dst: str) -> None:
     try:
         with reach(src) as old, reach(dst) as new:
+            keep_replaced(new)
             old.rename(new)
     except UntrustedPath:
         raise
@@ -201,6 +204,7 @@ def rename(src: str, dst: str) -> None:
     """Rename a file or directory; raises FunctionError."""
     try:
         with reach(src) as old, reach(dst) as new:
+            keep_replaced(new)
             old.rename(new)
     except UntrustedPath as error:
         raise FunctionError(f"Could not rename '{src}' to '{dst}': {error}") from error
@@ -258,6 +262,7 @@ def place_link(src: str, path: str, user: int | None = None) -> None:
     with reach(path, user=user) as spot:
         temporary = f"{spot.name}.{os.urandom(4).hex()}.tmp"
         os.symlink(src, temporary, dir_fd=spot.fd)
+        keep_replaced(spot)
         try:
             os.replace(temporary, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
         except OSError:

@@ -10,6 +10,7 @@ from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
 from saltlite.openat import SHARED, reach, reach_folder
+from saltlite.replaced import keep_replaced_path
 
 _SPECIAL = regex(r"([\[\](){}.*+?^$|\\])")
 
@@ -64,6 +65,7 @@ def sed(
     place = f"/{limit}/ " if limit else ""
     script = f"{place}{'!' if negate else ''}s/{before}/{after}/{flags}"
     argv = ["sed", f"-i{backup}" if backup else "-i", *shlex.split(str(options)), script]
+    keep_replaced_path(path)
     return run_on(ctx, argv, path)
 
 
@@ -127,4 +129,6 @@ def patch(
             if spot.is_trusted:
                 return run(ctx, [*argv, "-d", path, *depth])
             return run(ctx, [*argv, *depth], spot.folder)
+    if not dry_run and not output:
+        keep_replaced_path(path)
     return run_on(ctx, argv, path)

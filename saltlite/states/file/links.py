@@ -13,6 +13,7 @@ from saltlite.highstate.resource import Declared, Resource, Step, Verdict
 from saltlite.openat import reach
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
+from saltlite.replaced import keep_replaced
 from saltlite.states.file._checks import (
     ensure_folder,
     explain_bad_name,
@@ -332,6 +333,7 @@ class HardLink(Resource[HardSeen]):
         with system_errors():
             if os.path.lexists(self.name):
                 with reach(self.name) as spot:
+                    keep_replaced(spot)
                     spot.unlink()
         paths.link(self.target, self.name)
 

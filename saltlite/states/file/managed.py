@@ -20,6 +20,7 @@ from saltlite.providers.file.managed import (
     FileStatus,
     compare_permissions,
     create_file,
+    describe_before,
     encode_contents,
     find_changes,
     find_differences,
@@ -339,6 +340,12 @@ class ManagedFile(Resource[FileStatus]):
         self, before: FileStatus, after: FileStatus, steps: Sequence[Step]
     ) -> dict[str, Any]:
         return self.changes(before, after, steps)  # the content may be there, though not the mode
+
+    def describe_before(self, before: FileStatus, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        were = describe_before(before, changes)
+        if not self.file.show_changes:  # of a short secret a digest tells enough
+            were.pop("sha256", None)
+        return were
 
     def more(self) -> Mapping[str, Any]:
         return {"warnings": list(self.warnings)} if self.warnings else {}

@@ -300,6 +300,15 @@ class Tree(Resource[TreeDifferences]):
                     found[part.path] = changed
         return found
 
+    def describe_before(
+        self, before: TreeDifferences, changes: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        found = {
+            part.path: part.resource.describe_before(part.now, changes[part.path])
+            for part in before.parts if part.path in changes and part.now is not None
+        }  # fmt: skip
+        return {path: were for path, were in found.items() if were}
+
     def changes_of_failed(
         self, before: TreeDifferences, after: TreeDifferences, steps: Sequence[Step]
     ) -> dict[str, Any]:
