@@ -164,7 +164,7 @@ class FileBucket:
         with self._lock():
             usage = self._read_usage()
             place = self.content_path(entry.digest)
-            is_new = not place.exists()
+            is_new = not os.path.exists(place)
             if is_new:
                 disk.make_dir(place.parent)
                 os.rename(draft, place)
@@ -305,8 +305,15 @@ class FileBucket:
             return Usage(sum(sizes.values()), entries[-1].time_s if entries else 0.0)
 
     def _write_usage(self, usage: Usage) -> None:
-        text = f"{usage.content_bytes} {usage.oldest_s!r}\n"
-        disk.write_file(self.root / "usage", text.encode(), flush=False)
+        """Note it in place: a rename over a file may wait for the disk, and this can be counted."""
+        line = f"{usage.content_bytes:020} {usage.oldest_s:020.6f}\n".encode()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(self.root / "usage", flags, disk.PRIVATE_FILE)
+        try:
+            os.pwrite(fd, line, 0)
+            os.ftruncate(fd, len(line))
+        finally:
+            os.close(fd)
 
 
 def _open_regular(spot: Spot) -> int | None:
