@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from saltlite.core.tags import job_progress
 from saltlite.errors import FunctionError, RenderError, SaltliteError, UsageError
 from saltlite.fileserver.client import file_client
 from saltlite.highstate import localconfig
-from saltlite.highstate.chunk import Chunk
+from saltlite.highstate.chunk import EXPORTS, Chunk
 from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
@@ -323,9 +324,19 @@ def apply(ctx: MinionContext, found: Compiled, wishes: Wishes) -> list[str] | An
     answers = _run_chunks(ctx, settled.low, settled, wishes, tells_all=_tells_all(found, wishes))
     # Of SLS and highstates alone: what has no name could not be found again.
     if found.wanted:
+        if not wishes.test and not wishes.exclude:
+            _retract_exports(ctx, found)
         asked = Asked(found.wanted, wishes.pillar, wishes.exclude)
         keep(ctx, asked, answers, test=wishes.test)
     return answers
+
+
+def _retract_exports(ctx: MinionContext, found: Compiled) -> None:
+    """Let the mine forget what these SLS export no longer; a minion that never did has no store."""
+    if os.path.exists(os.path.join(ctx.config.paths.cachedir, EXPORTS)):
+        from saltlite.highstate.exporting import retract
+
+        retract(ctx, found.names, found.low, is_highstate=found.is_highstate)
 
 
 def _tells_all(found: Compiled, wishes: Wishes) -> bool:

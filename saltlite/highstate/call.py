@@ -27,6 +27,7 @@ OWN = SPELLINGS | {
     *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
     "noop",
     *("runas", "runas_password", "umask", "timeout", "saltenv", PREREQUIRED.name, "onfail_stop"),
+    "export",
     *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
     *("__orchestration_jid__", "names"),
 }
@@ -84,6 +85,8 @@ def _call_if_met(
         met = find_skip_reason(ctx, chunk)
         if met is not None:
             return _from_verdict(met, chunk)
+        if is_exported(function.call, chunk):
+            return _export(ctx, chunk, arguments, test=test)
         # Slots call functions, so not before it is clear that the state runs.
         arguments = fill_slots(ctx, arguments)
         with with_umask(mask):
@@ -97,6 +100,23 @@ def _call_if_met(
     except Exception as error:  # noqa: BLE001 - a state's fault is its result
         comment = f"An exception occurred in this state: {_format_trace(error)}"
         return _from_verdict(Verdict(result=False, comment=comment), chunk)
+
+
+def is_exported(function: Callable[..., Any], chunk: Chunk) -> bool:
+    """Whether a declaration is for others; a function may have an argument of that name itself."""
+    given = chunk.arguments.get("export")
+    return bool(given) and "export" not in keywords(function)[0]
+
+
+def _export(
+    ctx: MinionContext, chunk: Chunk, arguments: Mapping[str, Any], *, test: bool
+) -> StateReturn:
+    from saltlite.highstate.exporting import export
+
+    if chunk.fun == MOD_WATCH:
+        return _from_verdict(Verdict(result=True, comment="It is exported"), chunk)
+    own = {name: value for name, value in arguments.items() if name not in OWN}
+    return _from_verdict(export(ctx, chunk, own, test=test), chunk)
 
 
 def _from_verdict(verdict: Verdict, chunk: Chunk) -> StateReturn:

@@ -15,6 +15,9 @@ from saltlite.core.dataclasses import dataclass, field, fields
 LOWSTATE = "lowstate"
 """Where ``ctx.state`` has the :class:`LowState` of the run that goes on."""
 
+EXPORTS = "exported.json"
+"""The file of the cache directory that says what this minion exports, if it ever did."""
+
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _self: "ABSENT"})()
 """An option that a declaration does not have; ``None`` is one that it has, without a value."""
 

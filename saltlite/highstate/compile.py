@@ -41,6 +41,8 @@ class Compiled:
     """The SLS that were read: who requires one that has no states waits for nothing."""
     state_events: bool = False
     """Whether the master wants an event of each state."""
+    is_highstate: bool = False
+    """Whether these are all states that the minion has."""
 
     def as_written(self) -> Compiled:
         """The same with nothing excluded, extended or turned round.
@@ -101,7 +103,9 @@ def compile_highstate(
     # What a broken top file would have said nobody knows: a part must not pass for the whole.
     if wanted.errors:
         return Compiled({}, errors=wanted.errors, wanted=wanted.sls, reading=wanted.errors)
-    return _compile_wanted(ctx, wanted.sls, options, exclude)
+    found = _compile_wanted(ctx, wanted.sls, options, exclude)
+    found.is_highstate = top_file is None and saltenv is None
+    return found
 
 
 def compile_high(

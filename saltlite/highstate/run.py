@@ -169,8 +169,7 @@ class Run:
 
     def _run_watched(self, chunk: Chunk, edges: Sequence[Edge]) -> StateReturn:
         """Run it, and its answer to changes in what it watches, where it has one."""
-        # What is only planned is nobody's to do.
-        if not self._is_noop(chunk) and is_asked(chunk, self.ctx.config.files.state_aggregate):
+        if self._may_join(chunk) and is_asked(chunk, self.ctx.config.files.state_aggregate):
             chunk = self._aggregate_chunk(chunk)
         answer = self.run_one(chunk)
         changed = [
@@ -184,6 +183,10 @@ class Run:
         # As in Salt mod_watch is shown those of watch alone, not those of watch_any.
         firm = [self.chunks[other].to_low() for kind, other in changed if kind is WATCH]
         return self.run_one(_mod_watch_chunk(chunk, __reqs__={WATCH.name: firm}))
+
+    def _may_join(self, chunk: Chunk) -> bool:
+        """Whether its work may be done together with others': not if it is planned or exported."""
+        return not (self._is_noop(chunk) or chunk.arguments.get("export"))
 
     def _aggregate_chunk(self, chunk: Chunk) -> Chunk:
         """The chunk with the work of others that could run by now, if its module takes it over."""
@@ -201,7 +204,7 @@ class Run:
         """Whether a state that has not run yet could run, and surely will."""
         if tag in self.returns or tag in self.problems or (self.beside and tag in self.beside):
             return False
-        if self._is_noop(self.chunks[tag]):
+        if not self._may_join(self.chunks[tag]):
             return False
         edges = [edge for edge in self.requisites.get(tag, ()) if edge[0] is not LISTEN]
         if any(kind in (PREREQ, PREREQUIRED) or other not in self.returns for kind, other in edges):

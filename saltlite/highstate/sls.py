@@ -12,7 +12,7 @@ import fnmatch
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
@@ -20,6 +20,9 @@ from saltlite.errors import RenderError, SaltliteError
 from saltlite.fileserver.client import FileClient, file_client
 from saltlite.templates.names import file_names
 from saltlite.templates.pipe import TemplateSource, render
+
+if TYPE_CHECKING:
+    from saltlite.core.exported import Collected
 
 log = logging.getLogger(__name__)
 
@@ -259,6 +262,8 @@ class Reader:
         # These two words are no ids, and must be gone when ids are read.
         extend = self._read_extend(state.pop("extend"), place) if "extend" in state else None
         exclude = self._read_exclude(state.pop("exclude"), place) if "exclude" in state else None
+        if isinstance(state.get("collect"), list):  # a map is a declaration of that ID
+            self._collect(state, state.pop("collect"), place)
         for ident, body in state.items():
             written = self._expand_body(ident, body, place)
             if written is not None:
@@ -308,6 +313,27 @@ class Reader:
         written, errors = _without_dots(ident, body, f"SLS '{place.sls}'")
         self.errors += errors
         return written
+
+    def _collect(self, state: High, entries: list[Any], place: SlsRef) -> None:
+        """Add what others exported, under IDs that nobody else may have."""
+        for number, entry in enumerate(entries, 1):
+            for one in self._collect_entry(entry, place, number):
+                # With the place: another collect may take the same, and make something else of it.
+                ident = f"{one.ident}@{place.sls}" + (f"#{number}" if number > 1 else "")
+                module, _, function = one.function.partition(".")
+                arguments = [{key: value} for key, value in one.arguments.items()]
+                state[ident] = {module: [*arguments, function]}
+
+    def _collect_entry(self, entry: object, place: SlsRef, number: int) -> list[Collected]:
+        from saltlite.core.exported import BadCollect
+        from saltlite.highstate.call import OWN
+        from saltlite.highstate.exporting import collect
+
+        try:
+            return collect(self.ctx, entry, OWN)
+        except (BadCollect, SaltliteError) as error:
+            self.errors.append(f"Collect in SLS '{place}', entry {number}: {error}")
+            return []
 
     def number(self, state: High) -> None:
         """Give each state without an ``order`` the next number."""
