@@ -20,8 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from saltlite.errors import StoreError, UntrustedPath
-from saltlite.openat import Spot, has_proc, reach
-from saltlite.replaced import keep_replaced
+from saltlite.openat import Spot, has_proc, keep_replaced, reach
 
 log = logging.getLogger(__name__)
 

@@ -8,16 +8,21 @@ is done goes through that descriptor, to one name in it, which is never followed
 A link on the way is followed if root (or we) made it, or if nobody else can make links where it is.
 A link of the user that a state declares is followed only to where that user is at home: a directory
 or a file of his own. All others are refused. Source: Linux, ``protected_symlinks``.
+
+Who replaces or removes what is there shows it with :func:`keep_replaced` before; who runs a state
+says with :func:`keep_with` what hears of it. Mostly that is nobody.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Final
 
@@ -161,6 +166,38 @@ class Spot:
             return False
         folder = os.fstat(self.fd)
         return status.st_uid != folder.st_uid or bool(folder.st_mode & OTHERS_WRITE)
+
+
+Keeper = Callable[[Spot], None]
+"""Is shown a place before what is there goes, and never raises."""
+
+# Of the context, not the process: jobs in threads do not keep one another's files.
+_KEEPER: ContextVar[Keeper | None] = ContextVar("keeper of replaced files", default=None)
+
+
+@contextlib.contextmanager
+def keep_with(keeper: Keeper | None) -> Iterator[None]:
+    """Have a keeper hear of all that is replaced meanwhile; ``None`` for nobody."""
+    token = _KEEPER.set(keeper)
+    try:
+        yield
+    finally:
+        _KEEPER.reset(token)
+
+
+def keep_replaced(spot: Spot) -> None:
+    """Show the keeper what is there, before it is replaced, changed in place or removed."""
+    keeper = _KEEPER.get()
+    if keeper is not None:
+        keeper(spot)
+
+
+def keep_replaced_path(path: str, *, follow: bool = True) -> None:
+    """As :func:`keep_replaced`, for a program that is about to change a file."""
+    if _KEEPER.get() is None:
+        return
+    with contextlib.suppress(OSError), reach(path, follow=follow) as spot:
+        keep_replaced(spot)
 
 
 class Held:

@@ -104,7 +104,7 @@ def check_export(declared: ExportedState) -> None:
     for what, text in (("name", declared.name), ("id", declared.ident), ("sls", declared.sls)):
         if len(text) > NAME_LETTERS or any(ord(letter) < 32 for letter in text):
             raise BadExport(f"the {what} is too long, or has control characters")
-    size = sum(_measure(name, value, DEPTH) for name, value in declared.arguments.items())
+    size = sum(_measure_argument(name, value, DEPTH) for name, value in declared.arguments.items())
     if size > DECLARATION_BYTES:
         raise BadExport(f"the arguments have more than {DECLARATION_BYTES} bytes")
 
@@ -117,7 +117,7 @@ def require_tag(tag: str) -> None:
         )
 
 
-def _measure(name: object, value: object, depth: int) -> int:
+def _measure_argument(name: object, value: object, depth: int) -> int:
     """About the bytes of an argument; raises BadExport for what is no data."""
     if not isinstance(name, str) or name.startswith("__"):
         raise BadExport(f"{str(name)[:80]!r} is no name of an argument")
@@ -136,7 +136,7 @@ def _measure_value(name: str, value: object, depth: int) -> int:
             raise BadExport(f"{name[:80]}: a slot is no data")
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, Mapping):
-        return sum(_measure(key, each, depth - 1) for key, each in value.items())
+        return sum(_measure_argument(key, each, depth - 1) for key, each in value.items())
     if isinstance(value, (list, tuple)):
         return 8 + sum(_measure_value(name, each, depth - 1) for each in value)
     raise BadExport(f"{name[:80]}: {type(value).__name__} is no plain data")
@@ -261,11 +261,11 @@ def take(wanted: Collect, exporter: str, found: object) -> Iterator[Collected | 
     if len(found) > DECLARATIONS:
         yield BadExport(f"it exported more than {DECLARATIONS} declarations")
         return
-    judged = (_judge(wanted, exporter, each) for each in found)
+    judged = (_judge_one(wanted, exporter, each) for each in found)
     yield from (one for one in judged if one is not None)
 
 
-def _judge(wanted: Collect, exporter: str, found: object) -> Collected | BadExport | None:
+def _judge_one(wanted: Collect, exporter: str, found: object) -> Collected | BadExport | None:
     try:
         declared = ExportedState.from_wire(found)
         return _take_one(wanted, exporter, declared) if declared.tag == wanted.tag else None
@@ -282,7 +282,7 @@ def _take_one(wanted: Collect, exporter: str, declared: ExportedState) -> Collec
     if stray:
         raise BadExport(f"{declared.function}: {', '.join(stray)[:200]}: is not accepted")
     for key, value in left.items():
-        if accepted.arguments[key] and not _fits(value, accepted.arguments[key]):
+        if accepted.arguments[key] and not _fits_glob(value, accepted.arguments[key]):
             raise BadExport(f"{declared.function}: {key}: {str(value)[:200]!r} is not accepted")
     has_id, has_name = (word in repr(wanted.settings) for word in ("{id}", "{name}"))
     # It may become a part of a path.
@@ -303,9 +303,9 @@ def _take_one(wanted: Collect, exporter: str, declared: ExportedState) -> Collec
     )
 
 
-def _fits(value: object, glob: str) -> bool:
+def _fits_glob(value: object, glob: str) -> bool:
     if isinstance(value, (list, tuple)):
-        return all(isinstance(each, str) and _fits(each, glob) for each in value)
+        return all(isinstance(each, str) and _fits_glob(each, glob) for each in value)
     if not isinstance(value, str) or not value.isprintable():
         return False
     return fnmatch.fnmatchcase(value, glob)

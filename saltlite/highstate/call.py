@@ -86,7 +86,7 @@ def _call_if_met(
         if met is not None:
             return _from_verdict(met, chunk)
         if is_exported(function.call, chunk):
-            return _export(ctx, chunk, arguments, test=test)
+            return _export_state(ctx, chunk, arguments, test=test)
         # Slots call functions, so not before it is clear that the state runs.
         arguments = fill_slots(ctx, arguments)
         with with_umask(mask):
@@ -104,11 +104,10 @@ def _call_if_met(
 
 def is_exported(function: Callable[..., Any], chunk: Chunk) -> bool:
     """Whether a declaration is for others; a function may have an argument of that name itself."""
-    given = chunk.arguments.get("export")
-    return bool(given) and "export" not in keywords(function)[0]
+    return bool(chunk.options.export) and "export" not in keywords(function)[0]
 
 
-def _export(
+def _export_state(
     ctx: MinionContext, chunk: Chunk, arguments: Mapping[str, Any], *, test: bool
 ) -> StateReturn:
     from saltlite.highstate.exporting import export

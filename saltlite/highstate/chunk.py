@@ -40,6 +40,7 @@ class StateOptions:
     reload_modules: Any = None
     reload_grains: Any = None
     reload_pillar: Any = None
+    export: Any = None
 
 
 _OPTIONS = frozenset(each.name for each in fields(StateOptions))

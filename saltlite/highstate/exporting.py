@@ -65,7 +65,7 @@ def export(
         FunctionError: it is no plain data, there are too many, or the mine does not take it.
     """
     try:
-        declared = _describe(chunk, arguments)
+        declared = _describe_chunk(chunk, arguments)
         check_export(declared)
     except BadExport as error:
         raise FunctionError(f"{chunk.function} cannot be exported: {error}") from error
@@ -83,13 +83,13 @@ def export(
             comment = f"{said} would be exported as {declared.tag}"
             return Verdict(result=None, comment=comment, changes=changes)
         store.declared[declared.key] = new
-        _send(ctx, store)
+        _tell_mine(ctx, store)
     return Verdict(result=True, comment=f"{said} was exported as {declared.tag}", changes=changes)
 
 
-def _describe(chunk: Chunk, arguments: Mapping[str, Any]) -> ExportedState:
+def _describe_chunk(chunk: Chunk, arguments: Mapping[str, Any]) -> ExportedState:
     """The declaration of a chunk; ``True`` as a tag is that of its function."""
-    tag = chunk.arguments.get("export")
+    tag = chunk.options.export
     if tag is True:
         tag = chunk.function.replace(".", "_")
     if not isinstance(tag, str):
@@ -111,12 +111,12 @@ def retract(
     """
     if not (Path(ctx.config.paths.cachedir) / STORE).exists():
         return
-    kept = {_key_of(chunk) for chunk in low if chunk.arguments.get("export")}
+    kept = {_key_of(chunk) for chunk in low if chunk.options.export}
     with textfile.hold_name(ctx, STORE):
         store = _read_store(ctx)
         gone = [
-            key for key, declared in store.declared.items()
-            if key not in kept and (is_highstate or declared.get("sls") in sls)
+            key for key in store.declared
+            if key not in kept and (is_highstate or key.partition("|")[0] in sls)
         ]  # fmt: skip
         if not gone:
             return
@@ -124,7 +124,7 @@ def retract(
             log.info("%s is exported no longer", key)
             del store.declared[key]
         try:
-            _send(ctx, store)
+            _tell_mine(ctx, store)
         except SaltliteError as error:
             log.error("what is exported no longer stays in the mine: %s", error)
 
@@ -136,7 +136,7 @@ def _key_of(chunk: Chunk) -> str:
     ).key  # fmt: skip
 
 
-def _send(ctx: MinionContext, store: _Store) -> None:
+def _tell_mine(ctx: MinionContext, store: _Store) -> None:
     """Tell the mine, then note it: what was noted alone would not be sent again."""
     declared = list(store.declared.values())
     size = len(json.dumps(declared))
@@ -153,18 +153,18 @@ def _send(ctx: MinionContext, store: _Store) -> None:
         before = known if isinstance(known, Mapping) else {}
         ctx.functions.call("data.update", MINE_STORE, {**before, MINE_NAME: declared})
     store.sent_s = time.time()
-    text = json.dumps({"declared": store.declared, "sent": store.sent_s})
+    text = json.dumps([store.sent_s, store.declared])
     disk.write_file(Path(ctx.config.paths.cachedir) / STORE, text.encode(), flush=False)
 
 
 def _read_store(ctx: MinionContext) -> _Store:
     """What was told; nothing where that is lost, so that it is told again."""
-    data = disk.read_regular(Path(ctx.config.paths.cachedir) / STORE) or b"{}"
+    data = disk.read_regular(Path(ctx.config.paths.cachedir) / STORE) or b""
     try:
         found = json.loads(data)
-        declared = {str(key): dict(value) for key, value in dict(found["declared"]).items()}
-        return _Store(declared, float(found["sent"]))
-    except (ValueError, TypeError, KeyError):
+        sent_s, declared = found
+        return _Store({str(key): dict(each) for key, each in declared.items()}, float(sent_s))
+    except (ValueError, TypeError, AttributeError):
         return _Store()
 
 

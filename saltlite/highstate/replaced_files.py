@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from saltlite.context import MinionContext
 from saltlite.errors import SaltliteError
-from saltlite.openat import Spot
-from saltlite.replaced import Keeper
+from saltlite.openat import Keeper, Spot
 
 if TYPE_CHECKING:
     from saltlite.highstate.chunk import Chunk
@@ -53,14 +52,14 @@ class ReplacedFiles:
             elif stat.S_ISREG(found.st_mode):
                 self._keep_file(spot, path)
         except (OSError, SaltliteError, ValueError) as error:
-            self._warn(f"{spot.path} was not kept in the file bucket: {error}")
+            self._add_warning(f"{spot.path} was not kept in the file bucket: {error}")
 
     def _keep_file(self, spot: Spot, path: str) -> None:
         if path in self.kept or os.path.basename(path).startswith(SCRATCH):
             return
         if path.startswith(os.path.join(os.path.realpath(self._cachedir), "")):
             return  # copies of the master's files can be had again
-        entry = self._open().put(
+        entry = self._open_once().put(
             spot, path=path, jid=self._ctx.jid, state=f"{self._chunk.function} {self._chunk.ident}"
         )
         if entry is not None:
@@ -75,7 +74,9 @@ class ReplacedFiles:
             for folder, _names, files, inner in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
                 for name in files:
                     if left == 0:
-                        self._warn(f"{top}: of its files {TREE_FILES} are kept in the file bucket")
+                        self._add_warning(
+                            f"{top}: of its files {TREE_FILES} are kept in the file bucket"
+                        )
                         return
                     left -= 1
                     path = os.path.normpath(os.path.join(top, folder, name))
@@ -83,7 +84,7 @@ class ReplacedFiles:
         finally:
             os.close(fd)
 
-    def _open(self) -> FileBucket:
+    def _open_once(self) -> FileBucket:
         if self._bucket is None:
             self._bucket = open_bucket(self._ctx)
         return self._bucket
@@ -92,7 +93,7 @@ class ReplacedFiles:
     def _cachedir(self) -> str:
         return self._ctx.config.paths.cachedir
 
-    def _warn(self, text: str) -> None:
+    def _add_warning(self, text: str) -> None:
         if len(self.warnings) < WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
@@ -115,10 +116,10 @@ class ReplacedFiles:
             try:
                 taken = self._ctx.functions.call("cp.push", path, upload_path=target)
             except SaltliteError as error:
-                self._warn(f"the file bucket was not copied to the master: {error}")
+                self._add_warning(f"the file bucket was not copied to the master: {error}")
                 return
             if not taken:
-                self._warn(
+                self._add_warning(
                     "the file bucket was not copied to the master: it takes files with file_recv:"
                     " True, up to file_recv_max_size"
                 )

@@ -36,7 +36,7 @@ from saltlite.highstate.requisites import (
 from saltlite.highstate.retry import Retry
 from saltlite.highstate.state_return import NOT_DONE, StateReturn
 from saltlite.loader.states import MOD_WATCH
-from saltlite.replaced import keep_with
+from saltlite.openat import keep_with
 
 if TYPE_CHECKING:
     from saltlite.highstate.graph import Edge, Unheard
@@ -186,7 +186,7 @@ class Run:
 
     def _may_join(self, chunk: Chunk) -> bool:
         """Whether its work may be done together with others': not if it is planned or exported."""
-        return not (self._is_noop(chunk) or chunk.arguments.get("export"))
+        return not (self._is_noop(chunk) or chunk.options.export)
 
     def _aggregate_chunk(self, chunk: Chunk) -> Chunk:
         """The chunk with the work of others that could run by now, if its module takes it over."""

@@ -263,7 +263,7 @@ class Reader:
         extend = self._read_extend(state.pop("extend"), place) if "extend" in state else None
         exclude = self._read_exclude(state.pop("exclude"), place) if "exclude" in state else None
         if isinstance(state.get("collect"), list):  # a map is a declaration of that ID
-            self._collect(state, state.pop("collect"), place)
+            self._collect_states(state, state.pop("collect"), place)
         for ident, body in state.items():
             written = self._expand_body(ident, body, place)
             if written is not None:
@@ -314,7 +314,7 @@ class Reader:
         self.errors += errors
         return written
 
-    def _collect(self, state: High, entries: list[Any], place: SlsRef) -> None:
+    def _collect_states(self, state: High, entries: list[Any], place: SlsRef) -> None:
         """Add what others exported, under IDs that nobody else may have."""
         for number, entry in enumerate(entries, 1):
             for one in self._collect_entry(entry, place, number):

@@ -14,10 +14,10 @@ from saltlite.context import MinionContext
 from saltlite.errors import FunctionError, UsageError
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.replaced_files import ReplacedFiles, open_bucket
+from saltlite.openat import keep_with
 from saltlite.providers.file import content, permissions, texts
 from saltlite.providers.file.bucket import BucketEntry, choose_entry
 from saltlite.providers.file.paths import home
-from saltlite.replaced import keep_with
 
 LISTED = 1000
 
@@ -87,14 +87,14 @@ def diff(ctx: MinionContext, path: str, when: object = None, when2: object = Non
     path = _require_path(path)
     bucket = open_bucket(ctx)
     kept = bucket.of(path)
-    old = _choose(kept, path, when)
+    old = _choose_entry(kept, path, when)
     before = bucket.read(old.digest)
     if when2 is None:
         after, title = _read_current(path), path
     else:
-        new = _choose(kept, path, when2)
-        after, title = bucket.read(new.digest), _title(new)
-    return _compare(before, after, _title(old), title)
+        new = _choose_entry(kept, path, when2)
+        after, title = bucket.read(new.digest), _say_origin(new)
+    return _compare_contents(before, after, _say_origin(old), title)
 
 
 def restore(
@@ -115,13 +115,13 @@ def restore(
     """
     path = _require_path(path)
     bucket = open_bucket(ctx)
-    entry = _choose(bucket.of(path), path, when)
+    entry = _choose_entry(bucket.of(path), path, when)
     data = bucket.read(entry.digest)
     changes = _find_changes(path, entry, data)
     if not changes:
-        return _answer(entry, True, f"File {path} is as it was at that time", {})
+        return _make_answer(entry, True, f"File {path} is as it was at that time", {})
     if test:
-        return _answer(entry, None, f"File {path} would be restored", changes)
+        return _make_answer(entry, None, f"File {path} would be restored", changes)
     chunk = Chunk(
         state="bucket", fun="restore", name=path, ident=path, sls=None, saltenv=None, arguments={}
     )
@@ -131,7 +131,7 @@ def restore(
             content.restore(path, data, entry.mode, (entry.uid, entry.gid))
         except OSError as error:
             raise FunctionError(f"{path} cannot be restored: {error.strerror or error}") from error
-    answer = _answer(entry, True, f"File {path} restored", changes)
+    answer = _make_answer(entry, True, f"File {path} restored", changes)
     more: dict[str, Any] = {"replaced": keeper.kept} if keeper.kept else {}
     return {**answer, **more, **({"warnings": keeper.warnings} if keeper.warnings else {})}
 
@@ -148,7 +148,7 @@ def clean(ctx: MinionContext, everything: bool = False) -> dict[str, int]:
     return {"entries": entries, "bytes": size}
 
 
-def _compare(before: bytes, after: bytes, *titles: str) -> str:
+def _compare_contents(before: bytes, after: bytes, *titles: str) -> str:
     if not (texts.is_text(before) and texts.is_text(after)):
         return "" if before == after else "Binary files differ"
     lines = [texts.split_lines(data.decode("utf-8", "replace")) for data in (before, after)]
@@ -162,7 +162,7 @@ def _require_path(path: str) -> str:
     return os.path.normpath(path)
 
 
-def _choose(kept: list[BucketEntry], path: str, when: object) -> BucketEntry:
+def _choose_entry(kept: list[BucketEntry], path: str, when: object) -> BucketEntry:
     if not kept:
         raise FunctionError(f"{path}: nothing of this file is kept")
     try:
@@ -188,7 +188,7 @@ def _format_time(time_s: float) -> str:
     return datetime.fromtimestamp(time_s).astimezone().isoformat(" ", "seconds")
 
 
-def _title(entry: BucketEntry) -> str:
+def _say_origin(entry: BucketEntry) -> str:
     return f"{entry.path} ({_format_time(entry.time_s)})"
 
 
@@ -234,7 +234,7 @@ def _find_changes(path: str, entry: BucketEntry, data: bytes) -> dict[str, Any]:
     return {name: {"old": old, "new": new} for name, (old, new) in pairs.items() if old != new}
 
 
-def _answer(
+def _make_answer(
     entry: BucketEntry, result: bool | None, comment: str, changes: dict[str, Any]
 ) -> dict[str, Any]:
     return {

@@ -135,7 +135,7 @@ class FileBucket:
                     mode=stat.S_IMODE(found.st_mode), uid=found.st_uid, gid=found.st_gid,
                     jid=jid, state=state,
                 )  # fmt: skip
-                self._add(entry, draft)
+                self._add_entry(entry, draft)
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(draft)
@@ -160,8 +160,8 @@ class FileBucket:
                     view = view[copy.write(view) :]
         return summer.hexdigest(), size
 
-    def _add(self, entry: BucketEntry, draft: Path) -> None:
-        with self._lock():
+    def _add_entry(self, entry: BucketEntry, draft: Path) -> None:
+        with self._hold_lock():
             usage = self._read_usage()
             place = self.content_path(entry.digest)
             is_new = not os.path.exists(place)
@@ -172,7 +172,7 @@ class FileBucket:
             added = entry.size_bytes if is_new else 0
             usage = Usage(usage.content_bytes + added, usage.oldest_s or entry.time_s)
             if self._is_over(usage, entry.time_s):
-                self._cut(entry.time_s)
+                self._cut_back(entry.time_s)
             else:
                 self._write_usage(usage)
 
@@ -247,8 +247,8 @@ class FileBucket:
         """
         if not self.root.is_dir():
             return 0, 0
-        with self._lock():
-            return self._cut(time.time(), everything=everything)
+        with self._hold_lock():
+            return self._cut_back(time.time(), everything=everything)
 
     def _is_over(self, usage: Usage, now_s: float) -> bool:
         limits = self.limits
@@ -258,7 +258,7 @@ class FileBucket:
             or os.stat(self._index).st_size > INDEX_BYTES
         )
 
-    def _cut(self, now_s: float, *, everything: bool = False) -> tuple[int, int]:
+    def _cut_back(self, now_s: float, *, everything: bool = False) -> tuple[int, int]:
         before = self.entries()
         kept = [] if everything else _choose_kept(before, self.limits, now_s)
         sizes = {entry.digest: entry.size_bytes for entry in kept}
@@ -290,7 +290,7 @@ class FileBucket:
     def _index(self) -> Path:
         return self.root / "index"
 
-    def _lock(self) -> contextlib.AbstractContextManager[None]:
+    def _hold_lock(self) -> contextlib.AbstractContextManager[None]:
         return disk.hold_lock_slot(self.root / ".lock", 0, patience_s=PATIENCE_S)
 
     def _read_usage(self) -> Usage:

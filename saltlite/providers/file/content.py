@@ -23,9 +23,8 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
 from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError
-from saltlite.openat import SHARED, Spot, reach
+from saltlite.openat import SHARED, Spot, keep_replaced, reach
 from saltlite.providers.file import texts
-from saltlite.replaced import keep_replaced
 
 PIECE_BYTES = 1024 * 1024
 SPECIAL = "it is no regular file, and other users may write to its directory"

@@ -10,11 +10,10 @@ import time
 from typing import Any
 
 from saltlite.errors import FunctionError, UntrustedPath, UsageError
-from saltlite.openat import reach
+from saltlite.openat import keep_replaced, reach
 from saltlite.providers.file import content
 from saltlite.providers.file.content import uid_of
 from saltlite.providers.file.permissions import DesiredPermissions, mode_number
-from saltlite.replaced import keep_replaced
 
 log = logging.getLogger(__name__)
 

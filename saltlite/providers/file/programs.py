@@ -9,8 +9,7 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionError, UsageError
-from saltlite.openat import SHARED, reach, reach_folder
-from saltlite.replaced import keep_replaced_path
+from saltlite.openat import SHARED, keep_replaced_path, reach, reach_folder
 
 _SPECIAL = regex(r"([\[\](){}.*+?^$|\\])")
 

@@ -10,10 +10,9 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import FunctionError
 from saltlite.highstate.resource import Declared, Resource, Step, Verdict
-from saltlite.openat import reach
+from saltlite.openat import keep_replaced, reach
 from saltlite.providers.file import paths, permissions
 from saltlite.providers.file.permissions import DesiredPermissions
-from saltlite.replaced import keep_replaced
 from saltlite.states.file._checks import (
     ensure_folder,
     explain_bad_name,
