@@ -13,7 +13,7 @@ from saltlite.disk import with_umask
 from saltlite.errors import FunctionUnavailable, SaltliteError, UsageError
 from saltlite.highstate.chunk import ABSENT, LOWSTATE, Chunk, LowState
 from saltlite.highstate.conditions import find_skip_reason, run_check_cmd
-from saltlite.highstate.requisites import PREREQUIRED, SPELLINGS
+from saltlite.highstate.requisites import OWN
 from saltlite.highstate.resource import Verdict, realise
 from saltlite.highstate.slots import fill_slots
 from saltlite.highstate.state_return import StateReturn
@@ -21,17 +21,6 @@ from saltlite.loader.catalogue import STATES
 from saltlite.loader.function import Function
 from saltlite.loader.signature import keywords, required
 from saltlite.loader.states import MOD_WATCH, StateFunction, functions, resolve
-
-OWN = SPELLINGS | {
-    *("state", "fun", "order", "onlyif", "unless", "creates", "check_cmd", "failhard", "retry"),
-    *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
-    "noop",
-    *("runas", "runas_password", "umask", "timeout", "saltenv", PREREQUIRED.name, "onfail_stop"),
-    "export",
-    *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
-    *("__orchestration_jid__", "names"),
-}
-"""What the engine itself looks at. A function gets it only if it declares it."""
 
 CHECKS_ITSELF = frozenset({"file.managed"})
 """State functions that take ``check_cmd`` themselves."""

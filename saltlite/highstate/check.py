@@ -18,12 +18,13 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
-from saltlite.highstate.call import OWN, missing_of
+from saltlite.highstate.call import missing_of
 from saltlite.highstate.chunk import Chunk
 from saltlite.highstate.graph import RECURSIVE, Requisites, order
 from saltlite.highstate.high import finish, verify
 from saltlite.highstate.locations import SALT, Places, place_errors
 from saltlite.highstate.low import low_of
+from saltlite.highstate.requisites import OWN
 from saltlite.highstate.slips import (
     find_slips,
     is_one_slip,

@@ -152,3 +152,13 @@ SPELLINGS: Final = frozenset(
     f"{kind.name}{form}" for kind in GIVEN for form in ("", "_in", "_any", "_all")
 )
 """All that counts as a requisite's name, also where it means nothing."""
+
+OWN: Final = SPELLINGS | {
+    *("state", "fun", "order", "onlyif", "unless", "creates", "check_cmd", "failhard", "retry"),
+    *("parallel", "reload_modules", "reload_grains", "reload_pillar", "fire_event", "aggregate"),
+    *("runas", "runas_password", "umask", "timeout", "saltenv", PREREQUIRED.name, "onfail_stop"),
+    *("export", "noop"),
+    *("__id__", "__sls__", "__env__", "__prereq__", "__prerequired__", "__reqs__", "__agg__"),
+    *("__orchestration_jid__", "names"),
+}
+"""What the engine itself looks at. A function gets it only if it declares it."""

@@ -326,8 +326,8 @@ class Reader:
 
     def _collect_entry(self, entry: object, place: SlsRef, number: int) -> list[Collected]:
         from saltlite.core.exported import BadCollect
-        from saltlite.highstate.call import OWN
         from saltlite.highstate.exporting import collect
+        from saltlite.highstate.requisites import OWN
 
         try:
             return collect(self.ctx, entry, OWN)

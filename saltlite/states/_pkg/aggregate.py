@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltlite.highstate.call import OWN
+from saltlite.highstate.requisites import OWN
 
 FUNCTIONS = frozenset({"installed", "latest", "removed", "purged"})
 CONDITIONS = frozenset({"onlyif", "unless", "creates", "check_cmd"})

@@ -17,7 +17,7 @@ from saltlite.core.exported import (
     read_collect,
     take,
 )
-from saltlite.highstate.call import OWN
+from saltlite.highstate.requisites import OWN
 
 GOOD: Mapping[str, Any] = {
     "v": 1, "tag": "web", "fun": "file.managed", "name": "/srv/backends/web1", "id": "me",
