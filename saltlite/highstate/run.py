@@ -450,10 +450,7 @@ class Run:
 
     def _run_once(self, chunk: Chunk) -> StateReturn:
         retcode = self.ctx.retcode
-        if self._is_noop(chunk):
-            answer = _plan_only(self.ctx, chunk)
-        else:
-            answer = self._call_and_keep(chunk)
+        answer = _plan_only(self.ctx, chunk) if self._is_noop(chunk) else self._call_and_keep(chunk)
         self.ctx.retcode = retcode  # of the run, not of what its states called
         return answer
 
