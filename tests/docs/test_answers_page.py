@@ -43,7 +43,7 @@ def test_the_checks_of_doctor_are_there() -> None:
     assert named <= {check.NAME for check in CHECKS}
 
 
-@pytest.mark.parametrize("command", find_commands())
+@pytest.mark.parametrize("command", list(find_commands()))
 def test_a_command_names_a_function_of_ours(command: str) -> None:
     kind = RUNNERS if command.startswith("salt-run ") else MODULES
     words = command.split()
