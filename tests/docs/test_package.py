@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHEEL_LIMIT_BYTES = 2_300_000
-"""What grows it has a reason: it was 2,100,000 before there was a cluster, and 2,150,000 before
-manual pages and completions came with it."""
+WHEEL_LIMIT_BYTES = 2_450_000
+"""What grows it has a reason: it was 2,100,000 before there was a cluster, 2,150,000 before manual
+pages and completions came with it, and 2,300,000 before salt-run doctor, reports of state runs, the
+file bucket, exported declarations and the traces of jobs."""
 LOWER_BOUNDS = dict(
     re.findall(
         r'^  "([A-Za-z0-9-]+)>=([\d.]+)",$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
@@ -53,6 +54,7 @@ def test_the_wheel_is_small_and_whole(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "saltlite").rglob("*.py")}
     assert modules <= names
+    assert "saltlite.pth" in names  # beside the package: `import salt` finds ours by it
     assert not [name for name in names if name.startswith(("tests/", "scripts/"))]
     shared = {name.partition(".data/data/share/")[2] for name in names}
     assert {
