@@ -653,8 +653,9 @@ class Link:
     # --- returns ---------------------------------------------------------------
 
     async def send_returns(self, outbox: Outbox, spool: Spool, changed: asyncio.Condition) -> None:
-        """Send this master's returns, one after the other, until cancelled."""
+        """Send what this master is to have, one return after the other, until cancelled."""
         failing = False
+        outbox.begin_link(self.name)
         while True:
             for expired in outbox.take_expired(time.monotonic()):
                 log.error("the return of job %s is lost: no master took it for a day", expired)
@@ -674,8 +675,8 @@ class Link:
                 name = outbox.due(self.name, now_s)
                 if name is not None:
                     return name
-                next_s = outbox.next_due_s()
-                # Never 0: what is due may be another master's, and this would not pause at all.
+                next_s = outbox.next_due_s(self.name)
+                # Never 0: a time that is rounded would make a loop without a pause.
                 wait_s = None if next_s is None else max(0.05, next_s - now_s)
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(changed.wait(), wait_s)
@@ -686,7 +687,7 @@ class Link:
         self._keeps_returns = True
 
     async def _send_return(self, name: str, outbox: Outbox, spool: Spool) -> bool:
-        """Send one return; whether the master has it (or it is given up)."""
+        """Send one return; whether the master has it, or has said that it never takes it."""
         parcel = spool.get(name)
         if parcel is None:
             outbox.done(name)
@@ -710,10 +711,15 @@ class Link:
             if outbox.put_off(name, time.monotonic()) == 1:
                 self._tell_of_kept("the return of job %s is not stored by %s now", name, self.name)
             return False
-        self._keeps_returns = False
-        # A master of Salt answers None; what is refused once would be refused again.
+        # A master of Salt answers None, whichever job it is.
         if reply is not None and reply is not True:
+            owner = outbox.refuse(name, self.name)
+            if owner is not None:
+                self._tell_of_kept("the return of job %s is kept for master %s", name, owner)
+                await asyncio.to_thread(spool.flush, name)
+                return True
             log.warning("master %s refuses the return of job %s", self.name, name)
+        self._keeps_returns = False
         outbox.done(name)
         spool.remove(name)
         return True

@@ -213,7 +213,11 @@ class Minion:
         self._context = zmq.asyncio.Context()
         self._facts = Facts(setup, spawner, grains)
         self._spool = setup.spool()
-        self._outbox = Outbox([master.name for master in self._masters], random.random)
+        self._outbox = Outbox(
+            [master.name for master in self._masters],
+            random.random,
+            one_at_a_time=config.network.master_type in FAILING_OVER,
+        )
         self._outbox_changed = asyncio.Condition()
         self._seen = SeenJobs(setup.cachedir / "minion_jids", config.process.minion_jid_queue_hwm)
         self._late_jobs = LateJobs()
@@ -422,6 +426,10 @@ class Minion:
             self._started.add(link.name)
             self._held.setdefault(link.name, [])
             self._tasks.start(self._begin_jobs(link))
+            if self._outbox.one_at_a_time:
+                # They wait for the master that is gone, up to five minutes.
+                self._outbox.master_is_back(time.monotonic())
+                self._tasks.start(self._tell_senders())
 
     async def _begin_jobs(self, link: Link) -> None:
         """Get the facts, then run what has been published meanwhile, then say that we are here."""

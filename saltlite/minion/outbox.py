@@ -192,20 +192,29 @@ class _Waiting:
     due_s: float
     added_s: float
     tries: int = 0
+    is_refused: bool = False
+    """By the master of now, which is not the one that sent the job."""
 
 
 @dataclass(slots=True)
 class Outbox:
     """When each return is sent again: at once, then after 5 s doubling to 5 min, for 24 h.
 
+    With several masters at the same time each return goes to the one that sent the job. With
+    ``one_at_a_time`` it goes to the one that the minion is with, as that may have taken over from
+    the other; if it refuses, once for each link, the return stays for the one that sent the job.
+
     ``masters`` are the configured ones; ``chance`` gives numbers in 0..1 for the jitter; times are
-    of a monotonic clock.
+    of a monotonic clock. Source: docs/reliability.md#the-master-goes-away.
     """
 
     masters: Sequence[str]
     chance: Callable[[], float]
     limit: int = ENTRIES_LIMIT
+    one_at_a_time: bool = False
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _linked: str | None = None
+    """Whom all returns are offered to; ``None``: with several masters nobody is."""
 
     def add(self, name: str, master: str, now_s: float) -> str | None:
         """Take a return; the name of the oldest one that has to go for it, if it is full."""
@@ -216,26 +225,49 @@ class Outbox:
         self._waiting[name] = _Waiting(master, now_s, now_s)
         return gone
 
+    def begin_link(self, master: str) -> None:
+        """The minion turns to ``master``, which may take what the one before has refused."""
+        if not self.one_at_a_time:
+            return
+        self._linked = master
+        for waiting in self._waiting.values():
+            waiting.is_refused = False
+
     def due(self, master: str, now_s: float) -> str | None:
         """The return to send next to ``master``, ``None`` if none is due; oldest first.
 
         The first master also gets the returns for masters that are not configured any more.
         """
         for name, waiting in self._waiting.items():
-            if waiting.due_s <= now_s and self._goes_to(waiting) == master:
+            if waiting.due_s <= now_s and self._may_go_to(waiting, master):
                 return name
         return None
 
-    def _goes_to(self, waiting: _Waiting) -> str:
+    def _may_go_to(self, waiting: _Waiting, master: str) -> bool:
+        if self._belongs_to(waiting) == master:
+            return True
+        return self._linked == master and not waiting.is_refused
+
+    def _belongs_to(self, waiting: _Waiting) -> str:
         return waiting.master if waiting.master in self.masters else self.masters[0]
 
-    def next_due_s(self) -> float | None:
-        """When the next one is due; ``None`` if there is none."""
-        return min((waiting.due_s for waiting in self._waiting.values()), default=None)
+    def next_due_s(self, master: str) -> float | None:
+        """When the next one for ``master`` is due; ``None`` if there is none."""
+        waits = (one.due_s for one in self._waiting.values() if self._may_go_to(one, master))
+        return min(waits, default=None)
 
     def done(self, name: str) -> None:
         """The master has it, or it is given up."""
         self._waiting.pop(name, None)
+
+    def refuse(self, name: str, master: str) -> str | None:
+        """``master`` never takes it: whom it is kept for, ``None`` if it is given up."""
+        waiting = self._waiting.get(name)
+        if waiting is not None and (owner := self._belongs_to(waiting)) != master:
+            waiting.is_refused = True
+            return owner
+        self.done(name)
+        return None
 
     def put_off(self, name: str, now_s: float) -> int:
         """It was not acknowledged; how often that has happened."""

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from node_cluster import NODES, Load, Nodes, holds, kill_node, stored
 
-from cluster import eventually
+from cluster import Cluster, eventually
 
 pytestmark = [
     pytest.mark.skipif(
@@ -83,9 +83,8 @@ def test_a_key_that_is_deleted_on_one_node_is_gone_on_all(nodes: Nodes) -> None:
     assert stored(nodes, "SELECT max(generation) FROM publication_keys")[0][0] == generation + 1
 
 
-def test_a_node_is_killed_under_load(nodes: Nodes) -> None:
-    first, second, third = nodes.all
-    # A minion that knows two nodes, at first at the one that will die.
+def add_minion_of_two(first: Cluster, second: Cluster) -> None:
+    """Start m4, which knows two nodes, and is at first at the first one."""
     addresses = [f"127.0.0.1:{node.ret_port}" for node in (first, second)]
     path = first.minion_dir("m4") / "minion"
     first.add_minion(
@@ -94,6 +93,30 @@ def test_a_node_is_killed_under_load(nodes: Nodes) -> None:
     lines = [line for line in path.read_text().splitlines() if not line.startswith("publish_port")]
     path.write_text("\n".join(lines) + "\n")
     first.minions["m4"].start()
+
+
+def test_a_return_goes_to_the_node_that_the_minion_has_moved_to(nodes: Nodes) -> None:
+    first, second, _third = nodes.all
+    add_minion_of_two(first, second)
+    eventually(lambda: nodes.answers(first).get("m4") is True, what="m4 is there")
+    begun, go_on = first.root / "begun", first.root / "go-on"
+    waits = f"touch {begun}; while [ ! -e {go_on} ]; do sleep 0.1; done; echo done"
+    jid = first.salt("m4", "cmd.run", waits, "--async").stdout.split()[-1]
+    eventually(begun.exists, what="the job runs")
+    kill_node(first)
+    go_on.touch()
+    eventually(
+        lambda: second.salt_run("jobs.lookup_jid", jid, "--out=json").json == {"m4": "done"},
+        what="the return is at the second node",
+    )
+    (count,) = stored(nodes, f"SELECT count(*) FROM returns WHERE jid = '{jid}'")
+    assert count == (1,)
+    eventually(lambda: not list((first.root / "m4" / "cache" / "outbox").iterdir()))
+
+
+def test_a_node_is_killed_under_load(nodes: Nodes) -> None:
+    first, second, third = nodes.all
+    add_minion_of_two(first, second)
     eventually(lambda: nodes.answers(second).get("m4") is True, what="m4 is there")
     with Load(nodes, third) as load:
         load.wait_for(3)

@@ -89,6 +89,32 @@ def test_a_minion_goes_back_to_its_first_master(two: tuple[Cluster, Cluster]) ->
     eventually(lambda: pings(one), what="the first master is served again")
 
 
+def test_a_return_that_the_next_master_refuses_waits_for_its_own(
+    two: tuple[Cluster, Cluster],
+) -> None:
+    one, other = two
+    options = {"master_type": "failover", "master_alive_interval": 1, "master_failback": True}
+    shared_minion(one, other, **options)
+    eventually(lambda: pings(one), what="the first master is served")
+    begun, go_on = one.root / "begun", one.root / "go-on"
+    waits = f"touch {begun}; while [ ! -e {go_on} ]; do sleep 0.1; done; echo done"
+    jid = one.salt("m1", "cmd.run", waits, "--async").stdout.split()[-1]
+    eventually(begun.exists, what="the job runs")
+    one.master.stop()
+    eventually(lambda: pings(other), what="the second master is served")
+    go_on.touch()
+    kept = f"the return of job {jid} is kept for master 127.0.0.1:{one.ret_port}"
+    eventually(lambda: kept in one.minions["m1"].log(), what="the second master refuses it")
+    assert pings(other)
+    one.start_master()
+    eventually(
+        lambda: one.salt_run("jobs.lookup_jid", jid, "--out=json").json == {"m1": "done"},
+        what="the first master has it",
+    )
+    eventually(lambda: not list((one.root / "m1" / "cache" / "outbox").iterdir()))
+    assert one.minions["m1"].log().count(kept) == 1
+
+
 def test_distributed_takes_the_master_that_the_id_chooses(two: tuple[Cluster, Cluster]) -> None:
     one, other = two
     shared_minion(one, other, master_type="distributed", master_alive_interval=1)

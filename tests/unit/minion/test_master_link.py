@@ -439,3 +439,33 @@ def test_of_returns_that_wait_the_first_is_told(
         assert [await send(jid, "") for jid in jids[4:]] == [1, 0]
 
     play(tmp_path, scenario)
+
+
+def test_what_a_master_refuses_is_kept_for_the_one_whose_job_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        spool = Spool(tmp_path / "outbox")
+        outbox = Outbox(["first:4506", two.link.name], lambda: 0.0, one_at_a_time=True)
+        refused, taken = JID, JID[:-1] + "1"
+        two.master.replies["_return"] = lambda load: False if load["jid"] == refused else None
+        for jid in (refused, taken):
+            load: dict[str, Any] = {"cmd": "_return", "id": "m1", "jid": jid, "return": True}
+            spool.put(jid, Parcel(load, "first:4506", 0).pack())
+            outbox.add(jid, "first:4506", time.monotonic())
+        changed = asyncio.Condition()
+        sending = asyncio.create_task(two.link.send_returns(outbox, spool, changed))
+        await two.until(lambda: len(outbox) == 1)
+        outbox.master_is_back(time.monotonic())
+        async with changed:
+            changed.notify_all()
+        await two.link.request({"cmd": "_mine_get"})
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        assert spool.names() == [refused]
+        sent = [load["jid"] for load in two.master.loads if load["cmd"] == "_return"]
+        assert sent == [refused, taken], "each once"
+        assert f"the return of job {refused} is kept for master first:4506" in caplog.text
+
+    play(tmp_path, scenario)

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from saltlite.errors import StoreError
 from saltlite.minion.outbox import MEMORY_LIMIT_BYTES, Outbox, Parcel, Spool
@@ -24,8 +27,10 @@ def packed(load: dict[str, Any] = LOAD) -> bytes:
     return Parcel(load, "m:4506", 1.5).pack()
 
 
-def box(*masters: str, chance: float = 1.0, limit: int = 100) -> Outbox:
-    return Outbox(masters or ("m",), lambda: chance, limit)
+def box(
+    *masters: str, chance: float = 1.0, limit: int = 100, one_at_a_time: bool = False
+) -> Outbox:
+    return Outbox(masters or ("m",), lambda: chance, limit, one_at_a_time)
 
 
 # --- the directory ---------------------------------------------------------------------------
@@ -135,7 +140,7 @@ def test_at_once_then_later_and_later() -> None:
     for _ in range(9):
         outbox.put_off(JID, now_s)
         assert outbox.due("m", now_s) is None
-        due_s = outbox.next_due_s()
+        due_s = outbox.next_due_s("m")
         assert due_s is not None
         waits.append(due_s - now_s)
         now_s = due_s
@@ -147,7 +152,7 @@ def test_jitter_takes_up_to_half() -> None:
     outbox = box(chance=0.0)
     outbox.add(JID, "m", 0)
     outbox.put_off(JID, 0)
-    assert outbox.next_due_s() == 2.5
+    assert outbox.next_due_s("m") == 2.5
 
 
 def test_oldest_first_and_each_to_its_own_master() -> None:
@@ -187,3 +192,151 @@ def test_after_a_day_it_is_given_up() -> None:
     outbox.add("2", "m", 10)
     assert outbox.take_expired(24 * 3600) == []
     assert outbox.take_expired(24 * 3600 + 5) == ["1"]
+
+
+# --- one master at a time ---------------------------------------------------------------------
+
+
+def test_with_several_masters_nobody_gets_another_ones_return() -> None:
+    outbox = box("a", "b")
+    outbox.add(JID, "a", 0)
+    outbox.begin_link("b")
+    assert outbox.due("b", 0) is None
+    assert outbox.next_due_s("b") is None
+    assert outbox.next_due_s("a") == 0
+
+
+def test_the_master_of_now_gets_what_the_one_before_has_not_taken() -> None:
+    outbox = box("a", "b", one_at_a_time=True)
+    outbox.begin_link("a")
+    outbox.add(JID, "a", 0)
+    outbox.put_off(JID, 0)
+    outbox.begin_link("b")
+    assert outbox.due("b", 0) is None, "it waits"
+    outbox.master_is_back(1)
+    assert outbox.due("b", 1) == JID
+    outbox.done(JID)
+    assert len(outbox) == 0
+
+
+def test_what_it_refuses_stays_for_the_first_and_is_not_offered_again() -> None:
+    outbox = box("a", "b", "c", one_at_a_time=True)
+    outbox.add(JID, "a", 0)
+    outbox.begin_link("b")
+    assert outbox.due("b", 0) == JID
+    assert outbox.refuse(JID, "b") == "a"
+    outbox.master_is_back(1)
+    assert outbox.due("b", 1) is None
+    assert outbox.next_due_s("b") is None, "nobody wakes up for it"
+    for another in ("c", "b"):
+        outbox.begin_link(another)
+        assert outbox.due(another, 1) == JID, "once to each link"
+        assert outbox.refuse(JID, another) == "a"
+    outbox.begin_link("a")
+    assert outbox.due("a", 1) == JID
+    assert outbox.refuse(JID, "a") is None, "that of its own master counts"
+    assert len(outbox) == 0
+
+
+def test_a_sender_of_a_link_that_is_over_gets_nothing_of_others() -> None:
+    outbox = box("a", "b", "c", one_at_a_time=True)
+    outbox.add(JID, "a", 0)
+    outbox.begin_link("b")
+    outbox.begin_link("c")
+    assert outbox.due("b", 0) is None
+
+
+def test_of_a_master_no_longer_configured_the_first_one_decides() -> None:
+    outbox = box("a", "b", one_at_a_time=True)
+    outbox.add(JID, "gone", 0)
+    outbox.begin_link("b")
+    assert outbox.due("b", 0) == JID
+    assert outbox.refuse(JID, "b") == "a"
+    assert outbox.refuse(JID, "a") is None
+
+
+def test_what_is_refused_and_gone_meanwhile_is_kept_for_nobody() -> None:
+    assert box("a", "b").refuse(JID, "b") is None
+
+
+MASTERS = ("a", "b", "c")
+
+
+class AnyOutbox(RuleBasedStateMachine):
+    """Masters take, refuse, have no room, do not answer; the minion goes from one to the next."""
+
+    @initialize(one_at_a_time=st.booleans(), chance=st.floats(0, 1))
+    def begin(self, one_at_a_time: bool, chance: float) -> None:
+        self.one_at_a_time = one_at_a_time
+        self.outbox = box(*MASTERS, chance=chance, one_at_a_time=one_at_a_time)
+        self.now_s = 0.0
+        self.number = 0
+        self.waiting: dict[str, str] = {}
+        self.linked = "a"
+        self.refused: set[str] = set()
+        self.outbox.begin_link("a")
+
+    @rule(master=st.sampled_from([*MASTERS, "gone"]))
+    def add(self, master: str) -> None:
+        self.number += 1
+        name = f"{self.number:020}"
+        self.waiting[name] = master if master in MASTERS else "a"
+        assert self.outbox.add(name, master, self.now_s) is None
+
+    @rule(master=st.sampled_from(MASTERS))
+    def move(self, master: str) -> None:
+        self.linked = master
+        self.refused.clear()
+        self.outbox.begin_link(master)
+
+    @rule(seconds=st.sampled_from([0.0, 1.0, 300.0]))
+    def wait(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    @rule()
+    def come_back(self) -> None:
+        self.outbox.master_is_back(self.now_s)
+
+    @precondition(lambda self: self.waiting)
+    @rule(answer=st.sampled_from(["takes", "refuses", "nothing"]))
+    def send(self, answer: str) -> None:
+        name = self.outbox.due(self.linked, self.now_s)
+        due_s = self.outbox.next_due_s(self.linked)
+        if name is None:
+            assert due_s is None or due_s > self.now_s
+            return
+        assert due_s is not None
+        assert due_s <= self.now_s
+        owner = self.waiting[name]
+        assert name not in self.refused
+        assert self.one_at_a_time or owner == self.linked
+        if answer == "nothing":
+            self.outbox.put_off(name, self.now_s)
+        elif answer == "takes":
+            self.outbox.done(name)
+            del self.waiting[name]
+        elif self.outbox.refuse(name, self.linked) is None:
+            assert owner == self.linked
+            del self.waiting[name]
+        else:
+            self.refused.add(name)
+
+    def teardown(self) -> None:
+        """Each that was not taken is still there, and its own master gets it."""
+        if not hasattr(self, "outbox"):
+            return
+        self.outbox.master_is_back(self.now_s)
+        for master in MASTERS:
+            self.outbox.begin_link(master)
+            while (name := self.outbox.due(master, self.now_s)) is not None:
+                if self.waiting[name] != master:
+                    assert self.outbox.refuse(name, master) == self.waiting[name]
+                    continue
+                self.outbox.done(name)
+                del self.waiting[name]
+        assert not self.waiting
+        assert len(self.outbox) == 0
+
+
+TestAnyOutbox = AnyOutbox.TestCase
+TestAnyOutbox.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
