@@ -17,7 +17,7 @@ from saltlite.pillar.request import NO_OVERRIDE
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
     from saltlite.fileserver.mounts import Mount
-    from saltlite.pillar.compiler import Compiler, Mistakes, Problem
+    from saltlite.pillar.compiler import Compiler, Layer, Mistakes, Problem
     from saltlite.pillar.origins import Explained
 
 MISTAKES = "pillar.mistakes"
@@ -57,9 +57,17 @@ def compile_for_minion(
 
 
 def check_for_minion(
-    config: MasterConfig, minion_id: str, grains: PlainMap, *, pillarenv: str | None = None
+    config: MasterConfig,
+    minion_id: str,
+    grains: PlainMap,
+    *,
+    pillarenv: str | None = None,
+    layers: list[Layer] | None = None,
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """As :func:`compile_for_minion`, and what is wrong, which goes to no log."""
+    """As :func:`compile_for_minion`, and what is wrong, which goes to no log.
+
+    ``layers`` gets what each file and source gave.
+    """
     from saltlite.config.asminion import as_minion
 
     standing = as_minion(config, minion_id)
@@ -73,6 +81,7 @@ def check_for_minion(
         owner=config,
     )
     compiler.mistakes.is_logged = False
+    compiler.layers = layers
     return _finish_pillar(compiler, config.pillar, standing), compiler.mistakes.problems
 
 

@@ -67,6 +67,16 @@ def explain(compiler: Compiler, key: str) -> Explained:
     return Explained(key, value, settings, is_joined, strategy)
 
 
+def file_of_key(layers: Sequence[Layer], parts: Sequence[str]) -> str:
+    """``path:line`` of the file that a key is from, of several the last; ``""`` for a source."""
+    key = DELIMITER.join(parts)
+    for layer in reversed(layers):
+        if layer.path:
+            for setting in _find_setting(layer, key):
+                return setting.place
+    return ""
+
+
 def _describe_missing(compiler: Compiler, pillar: Mapping[str, Any], key: str) -> str:
     names = [name for name, _ in zip(_list_names(pillar), range(NAMES_AT_MOST), strict=False)]
     close = get_close_matches(key, names, n=1, cutoff=0.75)

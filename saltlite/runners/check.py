@@ -12,6 +12,7 @@ from saltlite.runner_context import RunnerContext
 
 if TYPE_CHECKING:
     from saltlite.config.master import MasterConfig
+    from saltlite.pillar.compiler import Layer
 
 ERRORS: Final = "_errors"
 
@@ -37,8 +38,9 @@ def pillar(
     Return every error once, with file and line and the minions that it concerns; and, of those
     without errors, which keys differ from the pillar they were given last. Values are shown only
     with ``show_values``, and so are the lines around an error. Warnings name the lines where a
-    grain becomes part of YAML unquoted. The exit code is 1 if there are
-    errors. Nothing is sent to any minion.
+    grain becomes part of YAML unquoted, and keys that no file below ``file_roots`` reads, or only
+    under a name that is one letter apart. The exit code is 1 if there are errors. Nothing is sent
+    to any minion.
 
     tgt
         Only these minions.
@@ -49,24 +51,31 @@ def pillar(
         salt-run check.pillar 'os:Debian' tgt_type=grain show_values=True
     """
     from saltlite.pillar.context import check_for_minion
+    from saltlite.pillar.unread import Findings
 
     minions = ctx.cached(tgt, tgt_type)
     if not minions:
         raise SaltliteError(f"check.pillar: no minion with an accepted key fits {tgt!r}")
     report = _Report(show_values=show_values)
     report.warnings = list(_find_unquoted_grains(ctx.config))
+    unread = Findings(ctx.config)
     for minion in sorted(minions):
         grains = ctx.cache.fetch("grains", minion)
         if not isinstance(grains, Mapping):
             report.without_grains.append(minion)
             continue
         known = {**grains, "id": minion}
-        compiled, problems = check_for_minion(ctx.config, minion, known, pillarenv=pillarenv)
+        layers: list[Layer] = []
+        compiled, problems = check_for_minion(
+            ctx.config, minion, known, pillarenv=pillarenv, layers=layers
+        )
         report.checked.append(minion)
         for problem in problems:
             report.add_error(problem.text, problem.excerpt, minion)
         if not problems:
             report.compare(ctx.cache.fetch("pillar", minion), compiled, minion)
+            unread.add(compiled, layers)
+    report.warnings.extend(unread.lines())
     return report.as_map()
 
 

@@ -125,6 +125,20 @@ def test_who_set_a_key(cluster: Cluster, roots: Path) -> None:
     assert "did you mean 'nested:a'?" in ran.stdout
 
 
+def test_keys_that_no_state_reads(cluster: Cluster, roots: Path) -> None:
+    web = cluster.root / "master" / "srv" / "web.sls"
+    web.parent.mkdir(exist_ok=True)
+    web.write_text("{{ pillar.nested.a }}{{ pillar.who }}{{ pillar.held }}\n{{ pillar.roles }}\n")
+    ran = cluster.salt_run("check.pillar", "--out=json")
+    web.unlink()
+    assert ran.exit_code == 0
+    assert ran.json["warnings"][1:] == [
+        f"misspelt: role ({roots}/two.sls:1) is read nowhere; {web}:2 reads roles",
+        f"unused: secret ({roots}/one.sls:1)",
+    ]
+    assert "only for one" not in ran.stdout
+
+
 def test_pillar_of_the_command_line_lies_on_top(cluster: Cluster) -> None:
     ran = cluster.salt("m2", "pillar.items", "pillar={nested: {a: {c: 1}}}", "--out=json")
     assert ran.json["m2"]["nested"] == {"a": {"b": [1, "ä"], "c": 1}}

@@ -29,7 +29,11 @@ def world(tmp_path):
     """A master's files and cache; ``write`` changes a file, ``run`` checks."""
     root = tmp_path / "pillar"
     root.mkdir()
-    settings = {"root_dir": str(tmp_path), "pillar_roots": {"base": [str(root)]}}
+    settings = {
+        "root_dir": str(tmp_path),
+        "pillar_roots": {"base": [str(root)]},
+        "file_roots": {"base": [str(tmp_path / "none")]},
+    }
     (tmp_path / "master").write_text(yaml.safe_dump(settings))
     banks = {"grains": dict(GRAINS), "pillar": {}}
     ctx = SimpleNamespace(
@@ -37,8 +41,15 @@ def world(tmp_path):
         cached=lambda tgt, kind: [each for each in ("rh1", "deb2", "deb1") if tgt in ("*", each)],
         cache=SimpleNamespace(fetch=lambda bank, key: banks[bank].get(key)),
     )
+
+    def configure():
+        (tmp_path / "master").write_text(yaml.safe_dump(settings))
+        ctx.config = load_master(tmp_path)
+
     found = SimpleNamespace(
         root=root,
+        settings=settings,
+        configure=configure,
         banks=banks,
         run=lambda **given: check.pillar(ctx, **given),
         write=lambda name, text: (root / name).write_text(text),
@@ -161,3 +172,58 @@ def test_such_a_grain_does_add_a_key(world):
     world.banks["grains"]["rh1"] = {"os": "a\nsecret: b"}
     (changes,) = [each for each in world.run()["changes"] if "rh1" in each["minions"]]
     assert changes["added"] == ["secret", "x"]
+
+
+@pytest.fixture
+def states(world, tmp_path):
+    """A tree of states that reads what the pillar of ``world`` has."""
+    root = tmp_path / "srv" / "salt"
+    (root / "web").mkdir(parents=True)
+    text = "{{ pillar.users }}{{ pillar.ports }}\n{{ pillar.get('repo') }}{{ pillar.part }}\n"
+    (root / "web" / "init.sls").write_text(f"{text}port: {{{{ pillar['web']['port'] }}}}\n")
+    world.settings["file_roots"] = {"base": [str(root)]}
+    world.configure()
+    return root
+
+
+def test_keys_that_nothing_reads_are_told_once_with_file_and_line(world, states):
+    assert "warnings" not in world.run()
+    world.write("part.sls", "part: 1\nold: {secret: s3cr3t}\n")
+    world.write("common.sls", "users: {}\nports: []\nweb:\n  prot: s3cr3t\n")
+    found = world.run()
+    assert found["warnings"] == [
+        f"misspelt: web:prot ({world.root}/common.sls:4) is read nowhere; "
+        f"{states}/web/init.sls:3 reads web:port",
+        f"unused: old ({world.root}/part.sls:2)",
+    ]
+    assert found["retcode"] == 0 and "s3cr3t" not in str(found)
+
+
+def test_files_elsewhere_may_read_any_key(world, states):
+    world.settings["fileserver_backend"] = ["roots", "gitfs"]
+    world.configure()
+    world.write("part.sls", "part: 1\nold: 1\n")
+    assert "warnings" not in world.run()
+
+
+def test_a_linked_formula_is_read_and_a_loop_of_links_ends(world, states, tmp_path):
+    (tmp_path / "formula").mkdir()
+    (tmp_path / "formula" / "map.jinja").write_text("{{ salt['config.get'](tplroot) }}")
+    (tmp_path / "formula" / "again").symlink_to(tmp_path / "formula")
+    (states / "old").symlink_to(tmp_path / "formula")
+    world.write("part.sls", "part: 1\nold: 1\n")
+    assert "warnings" not in world.run()
+
+
+def test_a_file_too_large_to_be_read_may_read_any_key(world, states):
+    world.write("part.sls", "part: 1\nold: 1\n")
+    (states / "data.bin").write_bytes(b"\0pillar" * 100_000)
+    assert len(world.run()["warnings"]) == 1
+    (states / "large.txt").write_text("{{ pillar.x }}" * 100_000)
+    assert "warnings" not in world.run()
+
+
+def test_only_so_many_keys_are_told(world, states):
+    world.write("part.sls", "part: 1\n" + "".join(f"old_{number}: 1\n" for number in range(130)))
+    warnings = world.run()["warnings"]
+    assert len(warnings) == 101 and warnings[-1] == "unused: 30 keys more"
