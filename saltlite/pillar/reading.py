@@ -208,8 +208,10 @@ class _FileReader:
                 self._visit_arguments(node)
                 return
             self._visit_function(node)
+            is_of_grains = node.kind is Kind.CALL and _is_of_grains(node.parts[0])
             for part in node.parts:
-                self.visit(part)
+                if not (is_of_grains and part.kind is Kind.TEXT):
+                    self.visit(part)
 
     def _visit_set(self, node: Expression) -> None:
         self.visit(node.parts[0])
@@ -353,6 +355,11 @@ def _reads_pillar(name: str) -> bool:
         return True
     is_of_pillar = name.startswith("pillar.") and name not in _READ_NOTHING
     return is_of_pillar or name == "config.items"
+
+
+def _is_of_grains(function: Expression) -> bool:
+    """Whether what it is given are names of grains: they are often those of keys too."""
+    return (_function_of(function) or "").startswith("grains.")
 
 
 def _function_of(node: Expression) -> str | None:

@@ -119,6 +119,11 @@ def test_libraries_of_public_formulas_read_what_is_the_formulas() -> None:
     assert read(text, "/srv/web/libmatchers.jinja", "web").covered == {("web",)}
 
 
+def test_names_of_grains_are_none_of_keys() -> None:
+    assert not read("{{ salt['grains.get']('role') }}").is_read(("role",))
+    assert read("{{ salt['own.get']('role') }}").is_read(("role",))
+
+
 def test_comments_and_prose_read_nothing() -> None:
     assert not read("{# pillar.a #}{{ x }}").covered
     assert () not in read("All of `pillar.items()`.", "/srv/x/README.rst").covered
