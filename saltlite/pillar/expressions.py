@@ -53,18 +53,18 @@ class Expression:
 
 
 def parse_template(text: str) -> Expression | None:
-    """A Jinja template; ``None`` if it is none."""
+    """A Jinja template; ``None`` if it is none, RecursionError if it is too deep."""
     try:
         return _of_jinja(SaltEnvironment({}).parse(text))
-    except (TemplateError, RecursionError):
+    except TemplateError:
         return None
 
 
 def parse_python(text: str) -> Expression | None:
-    """A module in Python; ``None`` if it is none."""
+    """A module in Python; ``None`` if it is none, RecursionError, MemoryError if it is too deep."""
     try:
         return _of_python(ast.parse(text), 1)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError):
         return None
 
 

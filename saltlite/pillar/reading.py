@@ -132,12 +132,16 @@ def _cover_targets(found: Readings, text: str) -> None:
 
 
 def _read_file(found: Readings, text: str, path: str, formula: str) -> Expression | None:
-    if path.endswith(".py") or _PYTHON.match(text):
-        tree = parse_python(text)
-    else:
-        tree = parse_template(text) if "{{" in text or "{%" in text else None
-    if tree is not None:
-        _FileReader(found, path, formula, _name_texts(tree)).visit(tree)
+    is_python = path.endswith(".py") or _PYTHON.match(text)
+    if not is_python and "{{" not in text and "{%" not in text:
+        return None
+    try:
+        tree = parse_python(text) if is_python else parse_template(text)
+        if tree is not None:
+            _FileReader(found, path, formula, _name_texts(tree)).visit(tree)
+    except (RecursionError, MemoryError):
+        found.cover(())  # too deep to be followed: it may read any key
+        return None
     return tree
 
 

@@ -119,6 +119,13 @@ def test_libraries_of_public_formulas_read_what_is_the_formulas() -> None:
     assert read(text, "/srv/web/libmatchers.jinja", "web").covered == {("web",)}
 
 
+@pytest.mark.parametrize("count", [100, 250, 400, 900, 5000])
+def test_what_is_too_deep_to_be_followed_may_read_any_key(count: int) -> None:
+    for text in ("{{ pillar.a" + ".x" * count + " }}", f"{PY}__pillar__['a']" + " + b" * count):
+        found = read(text)
+        assert found.is_read(("a", *["x"] * count))
+
+
 def test_names_of_grains_are_none_of_keys() -> None:
     assert not read("{{ salt['grains.get']('role') }}").is_read(("role",))
     assert read("{{ salt['own.get']('role') }}").is_read(("role",))
