@@ -30,6 +30,9 @@ SLS_LIMIT: Final = 500
 SLOWEST: Final = 5
 DEEPEST: Final = 3
 LONGEST_MS: Final = 1e11
+DIGEST: Final = "sha256"
+"""The property of a content that is told by its digest."""
+
 CUT: Final = " [cut]"
 
 TEST_FUNCTIONS: Final = frozenset({"state.test", "state.audit", "state.request"})
@@ -258,7 +261,9 @@ def _read_row(number: int, sls: str, state: _State) -> StateRow:
         comment=""
         if result is True and state.module != "service"
         else _clip_text(answer.get("comment") or "", VALUE_LIMIT),
-        changes=tuple(list_changes(answer.get("changes"))),
+        changes=tuple(
+            list_changes(answer.get("changes"), answer.get("before"), answer.get("replaced"))
+        ),
     )
 
 
@@ -290,32 +295,66 @@ def _size_of(row: StateRow) -> int:
 # --- changes -----------------------------------------------------------------------------------
 
 
-def list_changes(changes: object) -> list[PropertyChange]:
+def list_changes(
+    changes: object, before: object = None, replaced: object = None
+) -> list[PropertyChange]:
     """The properties that a state's ``changes`` tell of, whatever form they have.
 
     ``{"mode": {"old": …, "new": …}}``, ``{"old": …, "new": …}``, ``{"mode": "0644"}``, maps in
-    maps, text. What is more than :data:`CHANGES_LIMIT` is left out.
+    maps, text. ``before`` has old values by the same names, and the digest of the content that was
+    there as ``sha256``; ``replaced`` has such digests by path (docs/file-bucket.md). What is more
+    than :data:`CHANGES_LIMIT` is left out.
     """
     found: list[PropertyChange] = []
-    for change in _walk_changes("", changes, 0):
+    for change in _walk_changes("", changes, 0, before):
+        if len(found) == CHANGES_LIMIT:
+            return found
+        found.append(change)
+    # Beside changes only: what was put back meanwhile has not changed.
+    for digest in _list_digests(before, replaced) if found else ():
         if len(found) == CHANGES_LIMIT:
             break
-        found.append(change)
+        found.append(digest)
     return found
 
 
-def _walk_changes(name: str, value: object, depth: int) -> Iterator[PropertyChange]:
+def _walk_changes(name: str, value: object, depth: int, before: object) -> Iterator[PropertyChange]:
     if isinstance(value, Mapping):
         if 0 < len(value) <= 2 and set(map(str, value)) <= {"old", "new"}:
             yield from _compare_values(name, value)
             return
         if value and depth < DEEPEST:
+            were = before if isinstance(before, Mapping) else {}
             for key, inner in value.items():
                 path = f"{name}:{key}" if name else str(key)
-                yield from _walk_changes(path, inner, depth + 1)
+                yield from _walk_changes(path, inner, depth + 1, were.get(key))
             return
     if value or value == 0 or name:
-        yield PropertyChange(_clip_text(name, TEXT_LIMIT), None, _format_value(value))
+        # A map is of what is within, not of this value.
+        old = None if isinstance(before, Mapping) else _format_value(before)
+        yield PropertyChange(_clip_text(name, TEXT_LIMIT), old, _format_value(value))
+
+
+def _list_digests(before: object, replaced: object) -> Iterator[PropertyChange]:
+    """The digests of contents that were there, each once: of the resource, and by path."""
+    told: set[str] = set()
+    for property_, digest in _walk_digests(before, replaced):
+        if property_ not in told:
+            told.add(property_)
+            yield PropertyChange(_clip_text(property_, TEXT_LIMIT), _format_value(digest), None)
+
+
+def _walk_digests(before: object, replaced: object) -> Iterator[tuple[str, str]]:
+    own = None
+    for path, were in before.items() if isinstance(before, Mapping) else ():
+        if path == DIGEST and isinstance(were, str):
+            own = were
+            yield DIGEST, were
+        elif isinstance(were, Mapping) and isinstance(were.get(DIGEST), str):
+            yield f"{path}:{DIGEST}", were[DIGEST]
+    for path, digest in replaced.items() if isinstance(replaced, Mapping) else ():
+        if isinstance(digest, str) and digest != own:
+            yield f"{path}:{DIGEST}", digest
 
 
 def _compare_values(name: str, pair: Mapping[Any, Any]) -> Iterator[PropertyChange]:

@@ -81,6 +81,54 @@ def test_changes_of_every_form(changes: object, told: list[Any]) -> None:
     assert [(one.property, one.old, one.new) for one in list_changes(changes)] == told
 
 
+@pytest.mark.parametrize(
+    ("changes", "before", "replaced", "told"),
+    [
+        (
+            {"mode": "0644", "diff": "--- "},
+            {"mode": "0600", "sha256": "aa", "size": 8},
+            {"/etc/motd": "aa"},
+            [("mode", "0600", "0644"), ("diff", None, "--- "), ("sha256", "aa", None)],
+        ),
+        ({"user": "bob"}, {"user": "root"}, None, [("user", "root", "bob")]),
+        (
+            {"/etc/a": {"mode": "0644"}, "/etc/b": {"diff": "New file"}},
+            {"/etc/a": {"mode": "0600", "sha256": "aa"}},
+            {"/etc/a": "aa", "/etc/c": "cc"},
+            [
+                ("/etc/a:mode", "0600", "0644"), ("/etc/b:diff", None, "New file"),
+                ("/etc/a:sha256", "aa", None), ("/etc/c:sha256", "cc", None),
+            ],
+        ),
+        # Both values of Salt's own form stay.
+        ({"mode": {"old": "1", "new": "2"}}, {"mode": "3"}, None, [("mode", "1", "2")]),
+        ({"removed": "/etc/a"}, None, {"/etc/a": "aa"}, [
+            ("removed", None, "/etc/a"), ("/etc/a:sha256", "aa", None),
+        ]),
+        ({}, {"sha256": "aa"}, {"/etc/a": "aa"}, []),
+        # Whatever a minion sends.
+        ({"mode": "0644"}, {"mode": {"x": 1}}, [1], [("mode", None, "0644")]),
+        ({"mode": "0644"}, "before", {"/etc/a": 7}, [("mode", None, "0644")]),
+    ],
+)  # fmt: skip
+def test_old_values_stand_beside_the_changes(
+    changes: object, before: object, replaced: object, told: list[Any]
+) -> None:
+    found = list_changes(changes, before, replaced)
+    assert [(one.property, one.old, one.new) for one in found] == told
+
+
+def test_old_values_of_a_return_are_read() -> None:
+    given = answer(changes={"mode": "0644"}, before={"mode": "0600"}, replaced={"/etc/x": "aa"})
+    (row,) = read({TAG: given})[0].rows
+    assert row.changes == (
+        PropertyChange("mode", "0600", "0644"),
+        PropertyChange("/etc/x:sha256", "aa", None),
+    )
+    many = {f"/etc/{number}": "aa" for number in range(500)}
+    assert len(list_changes({"mode": "0644"}, None, many)) == CHANGES_LIMIT
+
+
 def test_a_long_value_is_cut_and_many_are_left_out() -> None:
     (change,) = list_changes({"diff": "x" * 5000})
     assert change.new is not None
