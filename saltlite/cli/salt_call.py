@@ -254,6 +254,8 @@ def _call_function(
         outcome = begun
     fields = _return_fields(ctx, outcome, words, jid, options)
     _deliver_return(ctx, options.returner, fields, outcome)
+    if caller is None and fun.startswith("state.") and ctx.config.files.state_reports:
+        _keep_report(ctx, fields)
     _print_return(screen, options, fields, outcome)
     if caller is not None and not options.no_return_event:
         _send_return(caller, fields, outcome)
@@ -325,6 +327,18 @@ def _deliver_return(
 
     names = returner_names(wanted, ctx.config.returns.return_)
     deliver(names, {**fields, "success": outcome.success}, ctx)
+
+
+def _keep_report(ctx: MinionContext, fields: Mapping[str, Any]) -> None:
+    """Keep here what states did, of which no master hears; of the other functions nothing."""
+    if not isinstance(fields["return"], Mapping):
+        return
+    import time
+
+    from saltlite.client.identity import sender
+    from saltlite.jobs.own_reports import keep_runs
+
+    keep_runs(ctx.config.paths.cachedir, fields, sender(), time.time())
 
 
 def _print_return(

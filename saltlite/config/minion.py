@@ -287,6 +287,9 @@ class FileOptions:
     state_noop: bool | Sequence[str] = option(
         False, "Plan states and do nothing: all, or those of these SLS (globs). Not in Salt."
     )
+    state_reports: bool = option(
+        True, "Keep here what runs of states without a master have done. Not in Salt."
+    )
     state_events: bool = option(False, "Fire an event per state.")
     state_mask_secrets: bool = option(True, "Mask secrets of the pillar in returns of states.")
     state_queue: bool | str = option(False, "Let state runs wait for one another.")

@@ -296,6 +296,7 @@ def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
         is_noted = bool(delivery.names) and setup.open_undelivered().take(jid, delivery)
         if job.unreturned:
             _say(pipe, {"op": "result", "name": jid})
+            _keep_report(load, ctx)
         else:
             times.made_us = now_us()
             # To the master alone: returners have Salt's fields.
@@ -357,6 +358,21 @@ def _give_to_returners(
         from saltlite.jobs.deliver import deliver
 
         deliver(delivery.names, delivery.ret, ctx, note_had=note_had)
+
+
+def _keep_report(load: Mapping[str, Any], ctx: MinionContext) -> None:
+    """Keep here what a run of states did where no master will hear of it."""
+    has_master = ctx.config.network.master_type != "disable"
+    if (
+        has_master
+        or not ctx.config.files.state_reports
+        or not str(load["fun"]).startswith("state.")
+    ):
+        return
+    from saltlite.jobs.own_reports import keep_runs
+
+    user = str(load.get("user") or "")
+    keep_runs(ctx.config.paths.cachedir, load, user, time.time())
 
 
 def _note_nothing(_name: str) -> None:

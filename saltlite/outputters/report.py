@@ -23,6 +23,8 @@ from saltlite.outputters import nested
 
 NOTHING: Final = "Nothing was found."
 UNKNOWN: Final = "(none)"
+DIGEST: Final = "sha256"
+"""The property of which the old value alone is told: where the content is in the file bucket."""
 
 
 def output(data: Plain, options: OutputOptions) -> str:
@@ -105,6 +107,8 @@ def _format_change(name: str, pair: _Pair, options: OutputOptions) -> Iterator[s
     label = f"    {options.clean(name)}: " if name else "    "
     both = [UNKNOWN if one is None else str(one) for one in (pair.old, pair.new)]
     told = both if pair.old is not None else both[1:]
+    if pair.new is None and name.rpartition(":")[2] == DIGEST:
+        told = [f"was {both[0]}"]
     if "\n" not in "".join(told):
         yield label + options.paint(options.clean(" -> ".join(told)), GREEN)
         return

@@ -64,6 +64,19 @@ def test_returners_of_the_command_line(run, directory):
     assert run("--local", "test.ping", "--return", "local", "--out=quiet")[1].count("'jid'") == 1
 
 
+def test_states_without_a_master_leave_a_report_and_others_nothing(run, directory):
+    run("--local", "test.ping")
+    run("--local", "state.show_top")
+    assert not [*directory.rglob("reports*")]
+    assert run("--local", "state.single", "test.succeed_with_changes", "a")[0] == 0
+    told = json.loads(run("--local", "changes.list", "--out=json")[1])["local"]
+    assert [(one["minion"], one["name"]) for one in told] == [("m1", "a")]
+    with open(directory / "minion", "a") as file:
+        file.write("state_reports: false\n")
+    assert run("--local", "state.single", "test.succeed_with_changes", "b")[0] == 0
+    assert len(json.loads(run("--local", "changes.list", "--out=json")[1])["local"]) == 1
+
+
 def test_only_the_direct_executor(run):
     assert run("--local", "test.ping", "--module-executors", "direct_call")[0] == 0
     code, out, err = run("--local", "test.ping", "--module-executors", "sudo")

@@ -1,0 +1,61 @@
+"""What a machine without a master keeps of its runs of states."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_runs import make_run
+
+from saltlite.core.state_reports import ReportQuery
+from saltlite.jobs import own_reports
+from saltlite.jobs.report_file import FILE_NAME, StateReportFile
+
+JID = "20260102030405000006"
+STATE = {"result": True, "changes": {"mode": "0644"}, "__id__": "a", "__sls__": "one"}
+RETURN = {"file_|-a_|-/a_|-managed": STATE}
+
+
+def keep(path: Path, returned: Any = RETURN, now_s: float = 1767323045.0) -> None:
+    fields = {"jid": JID, "id": "m1", "fun": "state.apply", "fun_args": [], "return": returned}
+    own_reports.keep_runs(str(path), fields, "sudo_alice", now_s)
+
+
+def test_a_run_is_kept_for_its_owner_only(tmp_path: Path) -> None:
+    keep(tmp_path)
+    ((run, row),) = StateReportFile(tmp_path).list_rows(ReportQuery())
+    assert (run.minion, run.user, run.jid, row.name) == ("m1", "sudo_alice", JID, "/a")
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_no_run_leaves_no_file(tmp_path: Path) -> None:
+    keep(tmp_path, {"a": 1})
+    keep(tmp_path, ["No matching sls"])
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_old_runs_go_and_so_does_what_is_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = time.time()
+    reports = StateReportFile(tmp_path)
+    reports.add_runs([make_run(now_s - 31 * 86400), make_run(now_s - 29 * 86400)])
+    keep(tmp_path, now_s=now_s)
+    kept = [run.at_s for run in reports.read_runs(ReportQuery())]
+    assert now_s - 29 * 86400 in kept
+    assert now_s - 31 * 86400 not in kept
+    monkeypatch.setattr(own_reports, "MOST_BYTES", 0)
+    keep(tmp_path, now_s=now_s)
+    assert not [*reports.read_runs(ReportQuery())]
+
+
+def test_a_run_is_none_the_worse_if_nothing_can_be_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    with caplog.at_level(logging.WARNING):
+        keep(tmp_path / "file")
+    assert "is not kept for reports" in caplog.text
