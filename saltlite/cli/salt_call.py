@@ -333,12 +333,10 @@ def _keep_report(ctx: MinionContext, fields: Mapping[str, Any]) -> None:
     """Keep here what states did, of which no master hears; of the other functions nothing."""
     if not isinstance(fields["return"], Mapping):
         return
-    import time
-
     from saltlite.client.identity import sender
     from saltlite.jobs.own_reports import keep_runs
 
-    keep_runs(ctx.config.paths.cachedir, fields, sender(), time.time())
+    keep_runs(ctx.config.paths.cachedir, fields, sender())
 
 
 def _print_return(

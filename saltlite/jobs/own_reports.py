@@ -7,6 +7,7 @@ docs/reports.md#without-a-master.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,8 +23,9 @@ MOST_BYTES: Final = 64 * 1024**2
 """How long reports are kept, and what they may take on disk."""
 
 
-def keep_runs(cachedir: str, fields: Mapping[str, Any], user: str, now_s: float) -> None:
+def keep_runs(cachedir: str, fields: Mapping[str, Any], user: str) -> None:
     """Keep what a return tells of runs of states; its run is none the worse if that fails."""
+    now_s = time.time()
     jid, minion = str(fields["jid"]), str(fields["id"])
     runs = [*read_runs(fields, jid=jid, minion=minion, user=user, now_s=now_s)]
     if not runs:

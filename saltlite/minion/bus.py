@@ -59,6 +59,7 @@ def may_go_to_master(tag: object, minion_id: str) -> bool:
     own = re.escape(minion_id)
     return bool(
         re.fullmatch(rf"salt/(minion|beacon)/{own}/.+", tag)
+        or re.fullmatch(rf"salt/audit/{own}/(drift|failed|clean)", tag)
         or re.fullmatch(rf"salt/(job/\d+/(prog|start)|state_result/\d+)/{own}(/.+)?", tag)
     )
 

@@ -284,6 +284,8 @@ def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     _note(proc, job, pid, master)
     pipe.send({"op": "started", "pid": pid})
     ctx = job_context(pipe, setup, start)
+    if setup.config.network.master_type == "disable":
+        ctx.master = None  # files and pillar are those of this machine
     times = ctx.times
     times.received_us, times.begun_us = start.received_us, now_us()
     if job.fields.get(TELL_STATES):
@@ -372,7 +374,7 @@ def _keep_report(load: Mapping[str, Any], ctx: MinionContext) -> None:
     from saltlite.jobs.own_reports import keep_runs
 
     user = str(load.get("user") or "")
-    keep_runs(ctx.config.paths.cachedir, load, user, time.time())
+    keep_runs(ctx.config.paths.cachedir, load, user)
 
 
 def _note_nothing(_name: str) -> None:

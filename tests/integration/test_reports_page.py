@@ -120,7 +120,7 @@ def test_an_audit_by_the_schedule_tells_the_master_of_drift(salted: Cluster, mot
 
 
 def test_a_schedule_without_a_master_leaves_reports_too(salted: Cluster, motd: Path) -> None:
-    job = {"function": "state.apply", "job_args": ["motd"], "seconds": 3600, "run_on_start": True}
+    job = {"function": "state.apply", "args": ["motd"], "seconds": 3600, "run_on_start": True}
     alone = salted.add_minion(
         "alone",
         master_type="disable",

@@ -99,6 +99,7 @@ WALL_CLOCK = {
     "master/keystore.py": "age of a directory, by its mtime",
     "master/jobcache.py": "part of a file name",
     "jobs/report_file.py": "part of a file name",
+    "jobs/own_reports.py": "age of reports, kept across restarts",
     "cluster/bridge.py": "when a run of states was, whose jid is no time",
     "channel/minion.py": "the wire's ts",
     "minion/executor.py": "moment of a return, kept across restarts",

@@ -26,6 +26,7 @@ _OF_PATH: Final = regex(r"\Asalt/beacon/[^/]+/[^/]+//(?!/)")
 _OWN: Final = (
     r"salt/minion/{id}/[^/].*",
     r"salt/beacon/{id}/[^/].*",
+    r"salt/audit/{id}/(drift|failed|clean)",
     rf"salt/job/{_JID}/prog/{{id}}/[^/]+",
     rf"salt/job/{_JID}/start/{{id}}",
     rf"salt/state_result/{_JID}/{{id}}/[^/].*",

@@ -537,6 +537,7 @@ ALLOWED = [
     "salt/beacon/web1/load/x",
     "salt/beacon/web1/load/",
     "salt/beacon/web1/inotify//etc/hosts",
+    "salt/audit/web1/drift",
     "salt/job/20260102030405000006/prog/web1/3",
     "salt/job/20260102030405000006/start/web1",
     "salt/state_result/20260102030405000006/web1/name",
@@ -546,6 +547,9 @@ ALLOWED = [
     "myco/x",
 ]
 FORBIDDEN = [
+    "salt/audit/web2/drift",
+    "salt/audit/web1/drift/x",
+    "salt/audit/web1/new",
     "salt/beacon/web2/inotify//etc/hosts",
     "salt/beacon/web1//etc/hosts",
     "salt/beacon/web1/inotify///etc",
