@@ -99,6 +99,8 @@ WALL_CLOCK = {
     "master/keystore.py": "age of a directory, by its mtime",
     "master/jobcache.py": "part of a file name",
     "jobs/report_file.py": "part of a file name",
+    "highstate/exporting.py": "age of what was sent, kept across restarts",
+    "providers/file/bucket.py": "ages of what is kept, across restarts",
     "jobs/own_reports.py": "age of reports, kept across restarts",
     "cluster/bridge.py": "when a run of states was, whose jid is no time",
     "channel/minion.py": "the wire's ts",

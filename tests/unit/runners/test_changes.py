@@ -169,6 +169,12 @@ def test_as_text(ctx: Any) -> None:
     assert show([]) == ["Nothing was found."]
 
 
+def test_a_digest_that_was_there_is_no_value_that_went(ctx: Any) -> None:
+    gone = {"shell": {"old": "/bin/sh", "new": None}, "/a:sha256": {"old": "0e90", "new": None}}
+    lines = show([{**changes.list_(ctx)["data"][0], "changes": gone}])
+    assert lines[2:] == ["    shell: /bin/sh -> (none)", "    /a:sha256: was 0e90"]
+
+
 def test_text_of_others_is_harmless_and_other_forms_are_shown_nested() -> None:
     entry = {"time": "t", "minion": "m\x1b[2J", "function": "f", "name": "a\nb", "id": "i"}
     entry |= {"changes": {"p\x1b": {"old": "\x1b", "new": None}}, "comment": "c\x1b"}
