@@ -31,6 +31,7 @@ from saltlite.cluster.postgres_reports import PostgresReports
 from saltlite.cluster.publications import PublicationFeed
 from saltlite.core import tags
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.rare_lines import RareLine
 from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
@@ -133,6 +134,8 @@ class ClusterBridge:
         self._prefixes = prefixes
         self._open_parts = open_parts
         self._away_since_s: float | None = None
+        self._is_away_told = False
+        self._away_lines = RareLine()
         self._outgoing: list[bytes] = []
         self._listens = 0
         self._busy_until_s = 0.0
@@ -201,20 +204,26 @@ class ClusterBridge:
         for channel in CHANNELS:
             engine.execute(f"LISTEN {channel}")
         self._listens = engine.opened
-        self._note_back()
         return set(CHANNELS)
 
     def _note_away(self, error: ServerAway) -> None:
-        if self._away_since_s is None:
-            self._away_since_s = time.monotonic()
-            log.error("%s; this node goes on alone", error)
+        if self._away_since_s is not None:
+            return
+        self._away_since_s = time.monotonic()
+        # A disk that is nearly full takes one row and not the next, several times a second.
+        more = self._away_lines.count(self._away_since_s)
+        self._is_away_told = more is not None
+        if self._is_away_told:
+            log.error("%s; this node goes on alone%s", error, more)
 
     def _note_back(self) -> None:
-        if self._away_since_s is not None:
-            log.info(
-                "The cluster engine is back after %.1f s", time.monotonic() - self._away_since_s
-            )
-            self._away_since_s = None
+        """It takes rows again, which is more than that it lets us in."""
+        if self._away_since_s is None:
+            return
+        if self._is_away_told:
+            away_s = time.monotonic() - self._away_since_s
+            log.info("The cluster engine is back after %.1f s", away_s)
+        self._away_since_s = None
 
     # --- duties --------------------------------------------------------------------------
 
@@ -225,6 +234,7 @@ class ClusterBridge:
                 "This node was removed from the cluster; salt-run cluster.join brings it back"
             )
         parts.ring.refresh(time.monotonic())
+        self._note_back()
 
     def _publish_new(self) -> None:
         """Give what is published to our Publisher, and keep what its returns will need."""

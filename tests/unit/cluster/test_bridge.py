@@ -1,0 +1,81 @@
+"""What the bridge says of an engine that comes and goes; the rest is in tests/behaviour."""
+
+from __future__ import annotations
+
+import logging
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltlite.cluster.bridge import ClusterBridge, Duty
+from saltlite.errors import ServerAway
+from saltlite.transport.addresses import MasterSockets
+
+
+class Engine:
+    """Lets everybody in, each time on a new connection."""
+
+    opened = 0
+
+    def take_notices(self) -> set[str]:
+        self.opened += 1
+        return set()
+
+    def execute(self, _statement: str) -> None:
+        pass
+
+
+class Heart:
+    """Writes its row unless the disk is full."""
+
+    is_full = False
+
+    def beat(self) -> bool:
+        if self.is_full:
+            raise ServerAway("cluster engine away: No space left on device")
+        return True
+
+
+@pytest.fixture
+def heart() -> Heart:
+    return Heart()
+
+
+@pytest.fixture
+def bridge(tmp_path: Path, heart: Heart) -> ClusterBridge:
+    def open_no_parts(_context: object) -> Any:
+        raise AssertionError("the process is not run")
+
+    found = ClusterBridge(MasterSockets(tmp_path), [], open_no_parts)
+    ring = types.SimpleNamespace(refresh=lambda _now_s: None)
+    found._parts = types.SimpleNamespace(engine=Engine(), heart=heart, ring=ring)  # type: ignore[assignment]
+    return found
+
+
+def test_an_engine_that_lets_us_in_and_takes_no_row_is_away(
+    bridge: ClusterBridge, heart: Heart, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    duties = [Duty(bridge._show_life, 0.0)]
+    heart.is_full = True
+    for _ in range(20):
+        bridge._do_due(duties)
+    assert [one.levelname for one in caplog.records] == ["ERROR"]
+    heart.is_full = False
+    for _ in range(20):
+        bridge._do_due(duties)
+    assert [one.levelname for one in caplog.records] == ["ERROR", "INFO"]
+    assert "is back after" in caplog.text
+
+
+def test_an_engine_that_takes_one_row_and_not_the_next_is_told_once(
+    bridge: ClusterBridge, heart: Heart, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    duties = [Duty(bridge._show_life, 0.0)]
+    for number in range(40):
+        heart.is_full = number % 2 == 0
+        bridge._do_due(duties)
+    assert [one.levelname for one in caplog.records] == ["ERROR", "INFO"]
