@@ -184,7 +184,8 @@ def test_ctrl_c_says_how_to_look_the_job_up(run, master, monkeypatch):
     code, _out, err = run("web1", "test.ping")
     assert code == 1
     assert err.startswith(f"\nExiting gracefully on Ctrl-c\nThis job's jid is: {JID}\nThe minions")
-    assert err.endswith(f"\n\nsalt-run jobs.lookup_jid {JID}\n")
+    assert f"\n\nsalt-run jobs.lookup_jid {JID}\n" in err
+    assert err.endswith(f"\n\nsalt-run jobs.follow {JID}\n")
 
 
 # --- options -------------------------------------------------------------------------------------
