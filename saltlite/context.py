@@ -177,6 +177,8 @@ class MinionContext:
     """Hears events of the minion's bus whose tags begin so: ``get(timeout_s)``, ``close()``."""
     begins: Callable[[str, int, int], None] | None = None
     """Is told which state of a run begins: its function and id, its number, and of how many."""
+    tells: Callable[[str], None] | None = None
+    """Is told what the command prints that is this job, while it runs; ``None``: nobody asked."""
     pillar_is_fresh: bool = True
     """Whether ``pillar`` was compiled for this call; where not, runs of states compile it anew."""
     master_view: Callable[[], MasterView] | None = None

@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from saltlite.errors import CommandError
 
 if TYPE_CHECKING:
     import _socket
+    import io
     import subprocess
 
     from saltlite.core.netlink import Link
@@ -96,12 +97,14 @@ class Host:
         timeout_s: float | None = None,
         encoding: str = "utf-8",
         merge_stderr: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> Completed:
         """Run a command to its end.
 
         ``command`` is text only together with ``shell``, the path of the shell that reads it.
         ``env`` lies on top of this process's environment, or is all of it with ``clean_env``. No
         ``stdin`` means an empty one. After ``timeout_s`` the command and its children are killed.
+        ``tell`` is given what it prints, both outputs as they come; ends of lines are line feeds.
 
         Raises:
             CommandError: it could not be started (``exit_code`` is ``None``).
@@ -128,7 +131,9 @@ class Host:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         self.awaits(child.pid)
         try:
-            out, err, timed_out = _exchange_with(child, given, timeout_s)
+            out, err, timed_out = _exchange_with(
+                child, given, timeout_s, tell and _Teller(tell, encoding)
+            )
         finally:
             self.awaits_no_more(child.pid)
         return Completed(
@@ -400,10 +405,13 @@ def _build_environment(env: Mapping[str, str] | None, clean_env: bool) -> dict[s
 
 
 def _exchange_with(
-    child: subprocess.Popen[bytes], stdin: bytes | None, timeout_s: float | None
+    child: subprocess.Popen[bytes],
+    stdin: bytes | None,
+    timeout_s: float | None,
+    teller: _Teller | None,
 ) -> tuple[bytes, bytes, bool]:
     """What a command wrote on its two outputs, and whether it was killed for its time."""
-    talk = _Conversation(child, stdin or b"")
+    talk = _Conversation(child, stdin or b"", teller)
     try:
         timed_out = not talk.go_on(timeout_s)
         if timed_out:
@@ -430,6 +438,30 @@ def _ask_kernel(kernel: _socket.socket, kind: int) -> list[bytes]:
     return found
 
 
+class _Teller:
+    """Gives on what comes of several outputs as text; a character may come in two pieces."""
+
+    def __init__(self, tell: Callable[[str], None], encoding: str) -> None:
+        self._tell = tell
+        self._encoding = encoding
+        self._decoders: dict[int, io.IncrementalNewlineDecoder] = {}
+
+    def take(self, fd: int, piece: bytes) -> None:
+        """Take what was read of an output; nothing means that it has ended."""
+        if fd not in self._decoders:
+            self._decoders[fd] = self._make_decoder()
+        text = self._decoders[fd].decode(piece, final=not piece)
+        if text:
+            self._tell(text)
+
+    def _make_decoder(self) -> io.IncrementalNewlineDecoder:
+        import codecs
+        import io
+
+        decoder = codecs.getincrementaldecoder(self._encoding)("replace")
+        return io.IncrementalNewlineDecoder(decoder, translate=True)
+
+
 class _Conversation:
     """A command's input and outputs, until it has ended.
 
@@ -437,10 +469,13 @@ class _Conversation:
     for ever. ``Popen.communicate`` would wait for that.
     """
 
-    def __init__(self, child: subprocess.Popen[bytes], stdin: bytes) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], stdin: bytes, teller: _Teller | None
+    ) -> None:
         import selectors
 
         self._child = child
+        self._teller = teller
         self._unwritten = memoryview(stdin)
         self._got: dict[int, bytearray] = {}
         self._ended_s: float | None = None
@@ -505,6 +540,8 @@ class _Conversation:
         except BlockingIOError:
             return False
         self._got[fd] += piece
+        if self._teller is not None:
+            self._teller.take(fd, piece)
         if not piece:
             self._selector.unregister(fd)
         return bool(piece)

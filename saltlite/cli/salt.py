@@ -31,7 +31,7 @@ from saltlite.cli.options import (
 )
 from saltlite.cli.salt_options import build_parser as _build_parser
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.core.ids import TELL_STATES
+from saltlite.core.ids import TELL_OUTPUT, TELL_STATES, TELLING_MOST
 from saltlite.core.terminal import sanitize
 from saltlite.errors import MasterRefused, PatternTooSlow, TargetError
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from saltlite.cli.live import StatusLine
     from saltlite.cli.show import Screen
+    from saltlite.cli.streaming import OutputLines
     from saltlite.client.collect import JobRun, Outcome, ReturnStore
     from saltlite.client.job_request import JobRequest
     from saltlite.client.jobs import JobClient
@@ -51,6 +52,11 @@ EX_INCOMPLETE = 42
 NOBODY_MATCHED = "No minions matched the target. No command was sent, no jid was assigned."
 NOBODY_RETURNED = "ERROR: No return received"
 FAILED = "ERROR: Minions returned with non-zero exit code"
+STREAM_ALONE = "--stream goes neither with --async nor with batches (-b)"
+STREAM_UNHEARD = (
+    "NOTICE: what commands print is told by the master's event bus, which you may not open."
+)
+STREAM_MANY = "NOTICE: more than {} minions are meant; what they print comes with their returns."
 NO_TARGET = "Cannot execute command without defining a target."
 NO_FUNCTION = "Incomplete options passed."
 TOO_FEW = "Cannot execute compound command without defining all arguments."
@@ -92,6 +98,8 @@ def _run_command(parser: CommandParser, options: optparse.Values, arguments: lis
     login.check_options(parser, options)
     if options.range or options.list_hosts:
         parser.error("range servers (-R) and rosters (-H) are not supported")
+    if options.stream and (options.async_ or options.batch):
+        parser.error(STREAM_ALONE)
     if options.doc and len(_docs_arguments(arguments)) > 3:
         parser.error(ONE_METHOD)
     config = master_config(options)
@@ -305,6 +313,8 @@ class _Salt:
             found["start_event"] = True
         if self._shows_states():
             found[TELL_STATES] = True
+        if options.stream:
+            found[TELL_OUTPUT] = True
         return {name: value for name, value in found.items() if value is not None}
 
     def _shows_states(self) -> bool:
@@ -443,13 +453,28 @@ class _Salt:
         from saltlite.cli.live import follow_job
 
         seen: list[tuple[str, int]] = []
+        lines = self._stream_output(run) if self.options.stream else None
         try:
             for outcome in follow_job(run, self._status_line()):
+                if lines is not None:
+                    lines.end(outcome.id)
                 yield outcome
                 # When the next one is asked for, this one has been printed.
                 seen.append((outcome.id, time.time_ns() // 1000))
         finally:
             self._note_seen(run.jid, seen)
+
+    def _stream_output(self, run: JobRun) -> OutputLines:
+        from saltlite.cli.streaming import OutputLines
+
+        status = self._status_line()
+        lines = OutputLines(sys.stderr, status.clear if status else lambda: None)
+        if not run.hears_progress:
+            complain(STREAM_UNHEARD)
+        elif len(run.minions) > TELLING_MOST:
+            complain(STREAM_MANY.format(TELLING_MOST))
+        run.hear_output(lines.show)
+        return lines
 
     def _note_seen(self, jid: str, seen: Sequence[tuple[str, int]]) -> None:
         from pathlib import Path

@@ -136,6 +136,12 @@ def _show_options(parser: CommandParser) -> None:
     )
     groups.flag(parser, "-p", "--progress", help="Display a progress graph.")
     groups.flag(
+        parser,
+        "--stream",
+        help="Show what a command prints (cmd.run and its kin) line by line while it runs, with "
+        "the minion's id before each line, on standard error.",
+    )
+    groups.flag(
         parser, "--async", dest="async_", help="Run the salt command but don't wait for a reply."
     )
     groups.flag(parser, "-v", "--verbose", help="Turn on command verbosity, display jid.")

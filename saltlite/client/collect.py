@@ -27,7 +27,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid, valid_minion_id
 from saltlite.core.messages import PublishReply
 from saltlite.core.numbers import is_digits
-from saltlite.core.tags import NOW, JobTag, parse_job
+from saltlite.core.tags import NOW, OUTPUT, JobTag, parse_job
 
 JOB_PREFIX = "salt/job/"
 """What the tags of all returns begin with."""
@@ -37,6 +37,9 @@ JID_PREFIX = "2"
 
 ASK_AGAIN_S = 1.0
 """Between two tries to publish ``find_job`` to a master that does not answer."""
+
+OUTPUT_MOST = 64 * 1024
+"""Of what a minion says in one event that a command has printed, in characters."""
 
 NAME_MOST = 200
 """Of the name of a state, in characters."""
@@ -138,6 +141,27 @@ class Step:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a command has printed on a minion while it runs; ``is_cut``: and more behind it.
+
+    Source: ``salt/job/<jid>/prog/<id>/output``.
+    """
+
+    id: str
+    text: str
+    is_cut: bool = False
+
+    @classmethod
+    def of(cls, minion: str, data: Mapping[str, object]) -> Printed:
+        """From the data of the event; what is no text is none."""
+        inner = data.get("data")
+        inner = inner if isinstance(inner, Mapping) else data
+        text = inner.get("output")
+        whole = text if isinstance(text, str) else ""
+        return cls(minion, whole[:OUTPUT_MOST], bool(inner.get("is_cut")))
+
+
 class BusEvent(Protocol):
     """One event."""
 
@@ -227,6 +251,7 @@ class Collector:
         self._jobs: dict[str, _Job] = {}
         self._by_probe: dict[str, _Job] = {}
         self._ended: OrderedDict[str, _Job] = OrderedDict()
+        self.hear_output: Callable[[Printed], None] | None = None
         # What was lost before this was of other jobs.
         self._seen = (events.lost, events.connections)
 
@@ -344,7 +369,7 @@ class Collector:
         job = self._jobs.get(tag.jid)
         if tag.kind == "prog":
             if job is not None:
-                _note_step(job, tag, event.data)
+                self._note_progress(job, tag, event.data)
             return []
         if job is not None:
             return self._on_return(job, tag.minion_id, event.data)
@@ -354,6 +379,15 @@ class Collector:
             asked.answered.add(tag.minion_id)
             self._feed_gather(asked, Answered(tag.minion_id, is_running(event.data, asked.jid)))
         return []
+
+    def _note_progress(self, job: _Job, tag: JobTag, data: Mapping[str, object]) -> None:
+        # salt/job/<jid>/prog/<id>/<number>: what follows prog was taken for the id.
+        minion, _, number = tag.minion_id.rpartition("/")
+        if number != OUTPUT:
+            job.steps[minion] = Step.of(number, data)
+        # What comes behind a return is in it; others than who is meant have nothing to say here.
+        elif self.hear_output is not None and minion in job.gather.outstanding:
+            self.hear_output(Printed.of(minion, data))
 
     def _take_announcement(self, event: BusEvent) -> None:
         """Expect those too whom a syndic names: its event has the bare jid for a tag."""
@@ -423,12 +457,6 @@ class Collector:
             self._ended.popitem(last=False)
 
 
-def _note_step(job: _Job, tag: JobTag, data: Mapping[str, object]) -> None:
-    # salt/job/<jid>/prog/<id>/<number>: what follows prog was taken for the id.
-    minion, _, number = tag.minion_id.rpartition("/")
-    job.steps[minion] = Step.of(number, data)
-
-
 def is_running(data: Mapping[str, object], jid: str) -> bool:
     """Whether an answer to ``find_job`` says that the job runs; nonsense says that it does not."""
     answer = data.get("return")
@@ -436,9 +464,20 @@ def is_running(data: Mapping[str, object], jid: str) -> bool:
 
 
 class JobRun:
-    """A published job that is being listened to. Iterate over it, then close it."""
+    """A published job that is being listened to. Iterate over it, then close it.
 
-    def __init__(self, reply: PublishReply, events: Events, collector: Collector) -> None:
+    ``hears_progress``: whether more is heard of it than returns.
+    """
+
+    def __init__(
+        self,
+        reply: PublishReply,
+        events: Events,
+        collector: Collector,
+        *,
+        hears_progress: bool = True,
+    ) -> None:
+        self.hears_progress = hears_progress
         self.jid = reply.jid or ""
         self.minions = reply.minions
         self.missing = reply.missing
@@ -485,6 +524,10 @@ class JobRun:
     def steps(self) -> Mapping[str, Step]:
         """Where the minions of a state run are, as far as they say it."""
         return self._collector.steps(self.jid)
+
+    def hear_output(self, hear: Callable[[Printed], None]) -> None:
+        """Call ``hear`` with what commands print, where the job was published to tell it."""
+        self._collector.hear_output = hear
 
     @property
     def who_answered(self) -> frozenset[str]:

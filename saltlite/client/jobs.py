@@ -176,7 +176,9 @@ class JobClient:
         """
         collector = self.collector(events, timeout_s, credentials)
         collector.add(reply.jid or "", reply.minions, missing=reply.missing)
-        return JobRun(reply, events, collector)
+        # By a ticket only returns are told.
+        is_ticketed = events in self._followed
+        return JobRun(reply, events, collector, hears_progress=not is_ticketed)
 
     def collector(
         self,

@@ -19,6 +19,12 @@ FUNCTION_LIMIT: Final = 128
 TELL_STATES: Final = "tell_states"
 """In a job: somebody looks, so the minion is to say now and then which state runs. Not in Salt."""
 
+TELL_OUTPUT: Final = "tell_output"
+"""In a job: its minions are to say what a command prints while it runs. Not in Salt."""
+
+TELLING_MOST: Final = 50
+"""So many minions may say such things, once a second each; nobody can read more."""
+
 UNASKED_JID: Final = "req"
 """The jid of a return nobody asked for: the master assigns one. Source: docs/wire.md#_return."""
 

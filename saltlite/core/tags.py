@@ -49,6 +49,9 @@ def job_start(jid: str, minion_id: str) -> str:
 NOW = "now"
 """In place of a number in ``job_progress``: which state has begun, in place of which has ended."""
 
+OUTPUT = "output"
+"""There too: what a command has printed that still runs."""
+
 
 def job_progress(jid: str, minion_id: str, run_number: int) -> str:
     """One state of a state run is done."""

@@ -57,6 +57,9 @@ class JobServices(ChildServices, Protocol):
     def tell_state(self, jid: str, master: str, state: PlainMap) -> None:
         """A state of a job has begun, and its master wants to know."""
 
+    def tell_output(self, jid: str, master: str, text: str, *, is_cut: bool) -> None:
+        """The command that is a job has printed this, and its master wants to know."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
@@ -280,6 +283,9 @@ class Executor:
         elif op == "state":
             state = {name: value for name, value in message.items() if name != "op"}
             self._services.tell_state(running.jid, running.master, state)
+        elif op == "output":
+            text, is_cut = str(message.get("text")), bool(message.get("is_cut"))
+            self._services.tell_output(running.jid, running.master, text, is_cut=is_cut)
         elif op == "event":
             self._services.fire(str(message["tag"]), message["data"])
         else:

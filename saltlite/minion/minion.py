@@ -45,6 +45,7 @@ from saltlite.minion.bus import MinionBus, may_go_to_master
 from saltlite.minion.executor import Executor
 from saltlite.minion.facts import Facts, find_changed_grains
 from saltlite.minion.job import run_job
+from saltlite.minion.job_output import PendingOutput
 from saltlite.minion.late_jobs import LateJobs
 from saltlite.minion.master_link import MAIN, Identity, Link, answers
 from saltlite.minion.masters import FAILING_OVER, MasterAddress, in_turn, masters_of
@@ -78,7 +79,7 @@ FACTS_PATIENCE_S: Final = 10.0
 
 PILLAR_RETRY_S: Final = 60.0
 TELL_EVERY_S = 1.0
-"""Between two events that say which state of a job runs."""
+"""Between two events that say which state of a job runs, or what its command prints."""
 
 HELD_LIMIT: Final = 1000
 ROUND_WAIT_S: Final = 10.0
@@ -229,6 +230,7 @@ class Minion:
         self._bus: MinionBus | None = None
         self._links: dict[str, Link] = {}
         self._states: dict[str, PlainMap | None] = {}
+        self._output: dict[str, PendingOutput] = {}
         # Masters whose subscription has been up; what happens once at a start has happened.
         self._started: set[str] = set()
         # By master: jobs from before grains and pillar were there. No entry once those are through.
@@ -832,16 +834,33 @@ class Minion:
             self._tasks.start(self._tell_states(jid, master))
 
     async def _tell_states(self, jid: str, master: str) -> None:
-        minion_id = self._setup.minion_id
-        tag = f"{tags.job_progress(jid, minion_id, 0).rpartition('/')[0]}/{tags.NOW}"
         try:
             while (state := self._states[jid]) is not None and master in self._links:
                 self._states[jid] = None
-                load = {"cmd": "_minion_event", "pretag": None, "tag": tag, "data": state}
-                await self._send_to_master(self._links[master], load)
+                await self._send_progress(jid, master, tags.NOW, state)
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
             del self._states[jid]
+
+    def tell_output(self, jid: str, master: str, text: str, *, is_cut: bool) -> None:
+        """See ``JobServices``. What comes within a second goes together."""
+        is_telling = jid in self._output
+        self._output.setdefault(jid, PendingOutput()).add(text, is_cut=is_cut)
+        if not is_telling:
+            self._tasks.start(self._tell_output(jid, master))
+
+    async def _tell_output(self, jid: str, master: str) -> None:
+        try:
+            while (data := self._output[jid].take()) is not None and master in self._links:
+                await self._send_progress(jid, master, tags.OUTPUT, data)
+                await asyncio.sleep(TELL_EVERY_S)
+        finally:
+            del self._output[jid]
+
+    async def _send_progress(self, jid: str, master: str, what: str, data: PlainMap) -> None:
+        tag = f"{tags.job_progress(jid, self._setup.minion_id, 0).rpartition('/')[0]}/{what}"
+        load = {"cmd": "_minion_event", "pretag": None, "tag": tag, "data": data}
+        await self._send_to_master(self._links[master], load)
 
     async def _tell_senders(self) -> None:
         async with self._outbox_changed:

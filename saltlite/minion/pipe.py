@@ -4,6 +4,8 @@ Four bytes of length (big endian), then one map packed with bin types. The job's
 here; the loop's end is in :mod:`saltlite.minion.stream`. Maps from the job have an ``op``::
 
     {"op": "started", "pid": 4711}
+    {"op": "state", "now": "...", "number": 1, "len": 3}           no answer
+    {"op": "output", "text": "...", "is_cut": False}               no answer; see job_output.py
     {"op": "event", "tag": "...", "data": {...}}                   no answer
     {"op": "request", "n": 1, "load": {...}}                       -> {"n": 1, "reply": ...}
     {"op": "jobs", "n": 2}                                         -> {"n": 2, "reply": [...]}

@@ -21,7 +21,7 @@ from typing import Any, cast
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MasterView, MinionContext
 from saltlite.core.dataclasses import dataclass
-from saltlite.core.ids import TELL_STATES, UNASKED_JID
+from saltlite.core.ids import TELL_OUTPUT, TELL_STATES, UNASKED_JID
 from saltlite.core.job_times import WIRE_NAME, JobTimes
 from saltlite.core.plain import Plain, PlainMap
 from saltlite.errors import ConfigError, StoreError, WireError
@@ -290,6 +290,10 @@ def _job(pipe: Pipe, setup: Setup, start: Start, pid: int) -> None:
     times.received_us, times.begun_us = start.received_us, now_us()
     if job.fields.get(TELL_STATES):
         ctx.begins = partial(_tell_state, pipe)
+    if job.fields.get(TELL_OUTPUT):
+        from saltlite.minion.job_output import OutputLimit
+
+        ctx.tells = OutputLimit(partial(_tell_output, pipe)).tell
     with contextlib.closing(ctx.host):
         load = return_load(setup.minion_id, job, _run(job, ctx))
         times.ended_us = now_us()
@@ -329,6 +333,11 @@ def _say(pipe: Pipe, message: dict[str, Any]) -> None:
 def _tell_state(pipe: Pipe, name: str, number: int, total: int) -> None:
     """A state begins: the loop tells the master of the latest one now and then."""
     _say(pipe, {"op": "state", "now": name, "number": number, "len": total})
+
+
+def _tell_output(pipe: Pipe, text: str, is_cut: bool) -> None:
+    """What the command has printed that is the job."""
+    _say(pipe, {"op": "output", "text": text, "is_cut": is_cut})
 
 
 def _run(job: TakenJob, ctx: MinionContext) -> dict[str, Any]:

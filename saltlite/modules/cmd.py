@@ -57,7 +57,7 @@ def _run_command(ctx: MinionContext, cmd: object, options: CommandOptions) -> st
     if options.bg:
         command.start(ctx, cmd, options)
         return ""
-    outcome = command.run(ctx, cmd, options)
+    outcome = command.run(ctx, cmd, options, returns_all=options.redirect_stderr)
     if options.raise_err and outcome.retcode != 0:
         raise FunctionError(outcome.stdout)
     command.log_output(outcome.stdout, options, outcome.retcode)
@@ -96,7 +96,7 @@ def run_all(ctx: MinionContext, options: CommandOptions, /, cmd: object) -> dict
 
         salt '*' cmd.run_all "ls -l"
     """
-    return command.run(ctx, cmd, options).as_map()
+    return command.run(ctx, cmd, options, returns_all=True).as_map()
 
 
 @takes_options(
@@ -144,7 +144,7 @@ def script(
 
         salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
     """
-    return _run_script(ctx, source, args, options)
+    return _run_script(ctx, source, args, options, returns_all=True)
 
 
 @takes_options(
@@ -280,7 +280,12 @@ _THEN_REMOVE = '"$@"; rm -f -- "$0"; rmdir -- "${0%/*}"'
 
 
 def _run_script(
-    ctx: MinionContext, source: str, args: Any, options: CommandOptions
+    ctx: MinionContext,
+    source: str,
+    args: Any,
+    options: CommandOptions,
+    *,
+    returns_all: bool = False,
 ) -> dict[str, Any]:
     content = _read_script(ctx, source, options)
     if content is None:
@@ -292,7 +297,8 @@ def _run_script(
     ) as path:
         argv = [path, *given] if content.startswith(b"#!") else [options.shell, path, *given]
         if not options.bg:
-            return command.run(ctx, argv, options, shown=path).as_map()
+            done = command.run(ctx, argv, options, shown=path, returns_all=returns_all)
+            return done.as_map()
         pid = command.start(ctx, ["/bin/sh", "-c", _THEN_REMOVE, path, *argv], options)
     return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
 

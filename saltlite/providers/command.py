@@ -134,17 +134,26 @@ class _Prepared:
 
 
 def run(
-    ctx: MinionContext, cmd: object, options: CommandOptions, *, shown: str | None = None
+    ctx: MinionContext,
+    cmd: object,
+    options: CommandOptions,
+    *,
+    shown: str | None = None,
+    returns_all: bool = False,
 ) -> Outcome:
     """Run a command to its end, and set the job's retcode.
 
-    ``shown`` is the name for log lines, without it the first word of the command.
+    ``shown`` is the name for log lines, without it the first word of the command. ``returns_all``:
+    all that it prints is returned, so that who asked for the job may hear it before.
 
     Raises:
         FunctionError: it may not run, an option is wrong, or it could not be started.
     """
     prepared = _prepare_command(ctx, cmd, options, shown)
     timeout_s = _parse_timeout(options.timeout)
+    keywords = dict(prepared.keywords)
+    if returns_all and _is_told(ctx, options):
+        keywords["tell"] = ctx.tells
     try:
         done = ctx.host.run(
             prepared.command,
@@ -153,7 +162,7 @@ def run(
             timeout_s=timeout_s,
             encoding=str(options.output_encoding or "utf-8"),
             merge_stderr=options.redirect_stderr,
-            **prepared.keywords,
+            **keywords,
         )
     except CommandError as error:
         raise _not_started(prepared, error) from error
@@ -162,6 +171,14 @@ def run(
     if done.timed_out:
         return _build_timeout(cmd, done, options)
     return _finish_command(ctx, prepared.name, done, options)
+
+
+def _is_told(ctx: MinionContext, options: CommandOptions) -> bool:
+    """Whether somebody wants to hear what the command prints, and it is his own.
+
+    Not that of templates and states, which may be a secret that no return has.
+    """
+    return ctx.tells is not None and options.is_from_job and not options.hide_output
 
 
 def start(ctx: MinionContext, cmd: object, options: CommandOptions) -> int:

@@ -254,3 +254,24 @@ def test_time_runs_out_also_where_a_grandchild_has_left_the_group(host):
     assert time.monotonic() - started < 20
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(done.stdout), signal.SIGKILL)
+
+
+def test_what_a_command_prints_is_told_while_it_runs(host, tmp_path):
+    goes_on, told = tmp_path / "goes-on", []
+
+    def hear(text):
+        told.append(text)
+        goes_on.touch()
+
+    script = f"printf 'a\\r\\n'; while [ ! -e {goes_on} ]; do sleep 0.01; done; printf 'b\\rc' >&2"
+    done = host.run(script, shell="/bin/sh", tell=hear, timeout_s=20)
+    assert not done.timed_out
+    assert told == ["a\n", "b\nc"]
+    assert (done.stdout, done.stderr) == ("a\r\n", "b\rc")
+
+
+def test_a_character_in_two_pieces_is_told_whole(host):
+    told = []
+    script = "printf '\\303'; sleep 0.2; printf '\\274'; sleep 0.2; printf '\\303'"
+    host.run(script, shell="/bin/sh", tell=told.append)
+    assert "".join(told) == "ü\N{REPLACEMENT CHARACTER}"

@@ -15,7 +15,7 @@ from typing import Any, Final
 from saltlite.channel.publication import topics
 from saltlite.core import tags
 from saltlite.core.dataclasses import replace
-from saltlite.core.ids import TELL_STATES
+from saltlite.core.ids import TELL_OUTPUT, TELL_STATES, TELLING_MOST
 from saltlite.core.jid import usable_jid
 from saltlite.core.job_times import read_moment
 from saltlite.core.messages import (
@@ -62,8 +62,6 @@ FIND_JOB: Final = "saltutil.find_job"
 
 JID_TRIES: Final = 100
 
-TELLING_MOST: Final = 50
-"""So many minions may say which state runs, once a second each; nobody can read more."""
 _BY_ID: Final = ("glob", "list", "pcre")
 """The kinds of targets that look at nothing but a minion's id."""
 
@@ -75,6 +73,7 @@ _JOB_OPTIONS: Final = (
     "ret_kwargs",
     "master_id",
     "start_event",
+    TELL_OUTPUT,
     TELL_STATES,
 )
 """Of ``kwargs``, what becomes part of the job. Source: docs/wire.md#publications."""
@@ -310,6 +309,7 @@ def send_job(
         stored_us = ctx.wall_us()
         if len(minions) > TELLING_MOST:
             job.pop(TELL_STATES, None)
+            job.pop(TELL_OUTPUT, None)
         notice = ctx.publisher.publish(job, _topics_of(ctx, wanted, asked))
         asked_us = read_moment(wanted.extra.get(ASKED_AT))
         ctx.marks.note(JOB, jid, "", asked_us, ctx.came_us, ctx.taken_us, stored_us, ctx.wall_us())

@@ -2,7 +2,14 @@
 
 import pytest
 
-from saltlite.client.collect import ENDED_KEPT, Collector, MinionReturn, NotReturned, is_running
+from saltlite.client.collect import (
+    ENDED_KEPT,
+    Collector,
+    MinionReturn,
+    NotReturned,
+    Printed,
+    is_running,
+)
 from saltlite.transport.bus import Event
 
 
@@ -263,3 +270,31 @@ def test_a_listed_minion_without_a_key_here_may_be_below():
 def test_others_announcements_are_not_heard():
     bus = Bus((0.1, Event("20260102030405000007", {"minions": ["m1"]})), (0.2, Event(JID, {})))
     assert list(below_syndics(bus).outcomes()) == []
+
+
+def printed(minion, text, **more):
+    tag = f"salt/job/1/prog/{minion}/output"
+    return Event(tag, {"id": minion, "data": {"output": text, **more}})
+
+
+def test_what_commands_print_is_heard_of_who_is_waited_for():
+    bus = Bus(
+        (0.1, printed("a", "1\n")),
+        (0.2, printed("stranger", "2\n")),
+        (0.3, returned("1", "a")),
+        (0.4, printed("a", "3\n")),
+        (0.5, printed("b", "4\n", is_cut=True)),
+        (0.6, returned("1", "b")),
+    )
+    heard = []
+    collector = collect(bus, "a", "b")
+    collector.hear_output = heard.append
+    assert [one.id for one in collector.outcomes()] == ["a", "b"]
+    assert heard == [Printed("a", "1\n"), Printed("b", "4\n", True)]
+    # It is no state that runs.
+    assert collector.steps("1") == {}
+
+
+def test_what_commands_print_is_passed_over_where_nobody_listens():
+    bus = Bus((0.1, printed("a", "1\n")), (0.2, returned("1", "a")))
+    assert [one.id for one in collect(bus, "a").outcomes()] == ["a"]
