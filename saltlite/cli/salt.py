@@ -56,6 +56,7 @@ STREAM_ALONE = "--stream goes neither with --async nor with batches (-b)"
 STREAM_UNHEARD = (
     "NOTICE: what commands print is told by the master's event bus, which you may not open."
 )
+STREAM_BATCHES = "NOTICE: what minions of batches print comes with their returns."
 STREAM_MANY = "NOTICE: more than {} minions are meant; what they print comes with their returns."
 NO_TARGET = "Cannot execute command without defining a target."
 NO_FUNCTION = "Incomplete options passed."
@@ -218,6 +219,7 @@ class _Salt:
             request = self._choose_subset(client, request)
         batch = options.batch or self._safe_batch(request)
         if batch:
+            request = self._without_stream(request)
             return self._run_batch(client, request, batch)
         run = client.start(request)
         if run is None:
@@ -390,6 +392,16 @@ class _Salt:
             return self._report_nobody(client.malformed)
         self.screen.line(f"Executed command with job ID: {reply.jid}")
         return EX_OK
+
+    def _without_stream(self, request: JobRequest) -> JobRequest:
+        """For the batches that a number of minions has led to: no lines are shown of them."""
+        from saltlite.core import dataclasses
+
+        if not self.options.stream:
+            return request
+        complain(STREAM_BATCHES)
+        kept = {name: value for name, value in request.options.items() if name != TELL_OUTPUT}
+        return dataclasses.replace(request, options=kept)
 
     def _choose_subset(self, client: JobClient, request: JobRequest) -> JobRequest:
         from saltlite.core import dataclasses

@@ -176,6 +176,34 @@ def test_a_broken_configuration_is_one_line(run, master):
     assert end.value.code == 1
 
 
+def test_stream_asks_for_output_and_nothing_else_does(run, master):
+    assert run("web1", "test.ping", "--stream") == (0, "web1:\n    True\n", "")
+    assert run("web1", "test.ping") == (0, "web1:\n    True\n", "")
+    asked = [load.get("kwargs", {}).get("tell_output") for load in published(master, "test.ping")]
+    assert asked == [True, None]
+
+
+def test_stream_says_where_nothing_will_be_shown(run, master, monkeypatch):
+    monkeypatch.setattr(salt, "TELLING_MOST", 0)
+    code, out, err = run("web1", "test.ping", "--stream")
+    assert (code, out, err) == (0, "web1:\n    True\n", f"{salt.STREAM_MANY.format(0)}\n")
+    code, out, err = run("web1", "test.ping", "--stream", "--batch-safe-limit=1")
+    assert err == f"{salt.STREAM_BATCHES}\n"
+    assert "tell_output" not in published(master, "test.ping")[-1].get("kwargs", {})
+
+
+def test_stream_says_who_may_not_hear_it(run, monkeypatch):
+    follow = JobClient.follow
+
+    def by_ticket(*words, **more):
+        job = follow(*words, **more)
+        job.hears_progress = False
+        return job
+
+    monkeypatch.setattr(JobClient, "follow", by_ticket)
+    assert run("web1", "test.ping", "--stream")[2] == f"{salt.STREAM_UNHEARD}\n"
+
+
 def test_ctrl_c_says_how_to_look_the_job_up(run, master, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
