@@ -49,6 +49,19 @@ def test_ping_prints_what_salt_prints(pair: Cluster) -> None:
     assert (ran.exit_code, ran.stdout) == (0, "web1:\n    True\n"), ran.stderr
 
 
+def test_a_minion_of_salt_is_traced_and_pays_no_heed_to_stream(pair: Cluster) -> None:
+    """It returns no times of its own, and knows neither ``tell_output`` nor its events."""
+    if not pair.master.command[0].startswith(str(bin_dir(OURS))):
+        pytest.skip("jobs.trace and --stream are commands of our master")
+    ran = pair.salt("web1", "cmd.run", "echo word", "--stream", "--show-jid")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    jid = ran.stdout.split()[1]
+    assert ran.stdout == f"jid: {jid}\nweb1:\n    word\n"
+    traced = pair.salt_run("jobs.trace", jid, "--out=json").json
+    assert (traced["minion"], traced["function"]) == ("web1", "cmd.run")
+    assert traced["steps"]
+
+
 def test_arguments_arrive_with_their_types(pair: Cluster) -> None:
     ran = pair.salt(
         "web1", "test.arg_clean", "1", "0755", "two words", "[1, {a: b}]", "k=v", "n=1.5", "t=True",
