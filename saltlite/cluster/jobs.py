@@ -8,14 +8,19 @@ cannot, go to the spool and count as recorded; ClusterBridge brings them up afte
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
 
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.postgres_jobs import PostgresJobStore
+from saltlite.core.jid import jid_time
 from saltlite.core.job_query import ALL_JOBS, JobQuery
 from saltlite.core.plain import Plain
 from saltlite.errors import ServerAway
 from saltlite.master.jobcache import AFTER_ALL, JobRecord, Return, Stored
+
+MOST_ALONE: Final = timedelta(days=1)
+"""A return to a job that nobody knows is not refused before; minions keep theirs as long."""
 
 _T = TypeVar("_T")
 
@@ -84,6 +89,20 @@ class ClusterJobStore:
     def minions(self, jid: str) -> list[str] | None:
         """Who is expected to return; ``None`` for an unknown jid."""
         return self._of_job(lambda: self._shared.minions(jid), lambda: self._spool.minions(jid))
+
+    def may_come_later(self, jid: str, now: datetime) -> bool:
+        """Whether a node may have published this job alone, and bring it up when it can.
+
+        That a job is not on record says nothing before each node's spool is empty, which no other
+        node can see.
+        """
+        if not self._serves:
+            return False
+        try:
+            age = now - jid_time(jid)
+        except ValueError:
+            return False
+        return abs(age) < MOST_ALONE
 
     def returns(self, jid: str) -> dict[str, dict[str, Any]]:
         """Minion id → what it returned; while PostgreSQL is away, to this node."""

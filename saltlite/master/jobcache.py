@@ -334,6 +334,10 @@ class SqliteJobStore:
 
         return self._run_read(read)
 
+    def may_come_later(self, jid: str, now: datetime) -> bool:
+        """Never: this master alone publishes what is here."""
+        return False
+
     def minions(self, jid: str) -> list[str] | None:
         """Who is expected to return; ``None`` for an unknown jid."""
 

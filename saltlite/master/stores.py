@@ -202,6 +202,9 @@ class JobFinder(Protocol):
     def minions(self, jid: str) -> list[str] | None:
         """Who is expected to return; ``None`` for an unknown jid."""
 
+    def may_come_later(self, jid: str, now: datetime) -> bool:
+        """Whether another master may have published a job that is not on record here yet."""
+
     def jobs(self, query: JobQuery = ...) -> Iterator[JobRecord]:
         """The jobs that fit, oldest first unless asked otherwise; the store is not held."""
 

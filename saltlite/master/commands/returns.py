@@ -8,7 +8,8 @@ before it is acknowledged. The replies, which real minions do not look at:
 ``False``
     it is refused for good: not asked for, contradicts the first one, malformed, badly signed.
 ``""``
-    it could not be recorded now (full disk): keep it and send it again later.
+    it could not be recorded now (a full disk; in a cluster a job that its node has yet to bring):
+    keep it and send it again later.
 
 Source: docs/wire.md#_return, #commands-of-a-minion; docs/security.md#impersonation;
 docs/reliability.md#promises.
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+KEEP_IT: Final = ""
 FUNCTIONS_LIMIT: Final = 100
 ARGS_LIMIT_BYTES: Final = 64 * 1024
 USER_LIMIT: Final = 128
@@ -73,7 +75,7 @@ class Due:
         return kept
 
 
-def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | None:
+def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | str | None:
     """Whether a return may go on record; see the module for what the reply means.
 
     Raises:
@@ -89,6 +91,9 @@ def accept_return(ctx: MasterContext, request: OpenedRequest) -> Due | bool | No
     if request.id not in find_expected(ctx, returned.jid) and not _is_asked_as_well(
         ctx, request.id, returned.jid
     ):
+        if ctx.jobs.may_come_later(returned.jid, ctx.now()) and not _is_known(ctx, returned.jid):
+            ctx.refusals.refuse("return", f"minion {request.id}: no job {returned.jid} yet")
+            return KEEP_IT
         ctx.refusals.refuse("return", f"minion {request.id} was not asked {returned.jid}")
         return False
     return Due.of(ctx, returned.jid, request.id, request.load)
@@ -166,6 +171,11 @@ def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
     # Another worker published it; a jid that nobody knows is not remembered.
     minions = ctx.jobs.minions(jid)
     return ctx.asked.remember(jid, minions) if minions else frozenset()
+
+
+def _is_known(ctx: MasterContext, jid: str) -> bool:
+    """Whether a job is on record."""
+    return ctx.asked.get(jid) is not None or ctx.jobs.minions(jid) is not None
 
 
 def _is_asked_as_well(ctx: MasterContext, minion_id: str, jid: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.jobs import ClusterJobStore
 from saltlite.cluster.postgres_jobs import PostgresJobStore
+from saltlite.core.jid import jid_time
 from saltlite.errors import ServerAway, StoreError
 from saltlite.master.jobcache import Stored
 
@@ -54,6 +56,20 @@ def test_nothing_is_kept_here_while_postgresql_is_there(switch: Switch, tmp_path
     store.clean(jid(2))
     store.checkpoint()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("days", "serves", "may"),
+    [(0.0, True, True), (0.99, True, True), (-0.99, True, True), (1.01, True, False),
+     (-1.01, True, False), (0.0, False, False)],
+)  # fmt: skip
+def test_a_job_of_a_day_may_come_later_if_nodes_publish_alone(
+    switch: Switch, tmp_path: Path, days: float, serves: bool, may: bool
+) -> None:
+    store = open_store(switch, tmp_path, serves=serves)
+    now = jid_time(jid(1)) + timedelta(days=days)
+    assert store.may_come_later(jid(1), now) is may
+    assert not store.may_come_later("x/new", now)
 
 
 def test_returns_and_jobs_are_taken_alone(switch: Switch, tmp_path: Path) -> None:

@@ -474,6 +474,19 @@ def test_a_return_nobody_asked_for(world: World, web1: Minion, jid: Any) -> None
     assert world.bus.events == []
 
 
+def test_a_return_to_a_job_that_may_come_later_is_to_be_sent_again(
+    world: World, web1: Minion, rsa: list[PrivateKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.ctx.jobs, "may_come_later", lambda _jid, _now: True)
+    world.bus.events.clear()
+    assert web1.ask("_return", jid="20260102030405000006", **{"return": True}) == ""
+    assert world.bus.events == []
+    # A job that is on record tells who was asked.
+    jid = publish(world, tgt="web1")
+    assert world.minion("rogue", rsa[2]).ask("_return", jid=jid, **{"return": 1}) is False
+    assert web1.ask("_return", jid=jid, **{"return": True}) is None
+
+
 def test_a_return_of_a_minion_that_was_not_asked(
     world: World, web1: Minion, rsa: list[PrivateKey]
 ) -> None:
