@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from repository import DATA
 
@@ -231,7 +232,10 @@ def test_a_file_that_does_not_come_back(master: Cluster, bus: Bus, name: str, wo
 
 
 def is_reactor(process: Any) -> bool:
-    return bool(process.cmdline()[0] == "salt-master Reactor")
+    try:
+        return bool(process.cmdline()[0] == "salt-master Reactor")
+    except psutil.NoSuchProcess:  # one that rendered, and has just ended
+        return False
 
 
 def test_runners_that_take_long_hold_up_no_job(master: Cluster, bus: Bus) -> None:

@@ -50,7 +50,8 @@ cp -r "$checkout/." root/saltlite
 # the rest to be read only.
 mkdir -p usr/local/share/ca-certificates
 for path in /etc/ssl/certs /usr/local/share/ca-certificates; do
-    [ ! -d "$path" ] || cp -rL "$path/." ".$path"
+    # Not cp: above an overlay of this machine it takes what it reads and writes for one file.
+    [ ! -d "$path" ] || tar -C "$path" -chf - . | tar -C ".$path" -xf -
 done
 for path in /etc/xdg/pip /opt/pypi /opt/pypi-more /opt/wheels /etc/pip.conf \
     /etc/apt/apt.conf.d; do
