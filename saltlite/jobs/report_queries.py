@@ -34,37 +34,44 @@ RESULTS: Final = {"true": "true", "false": "failed", "none": "would"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportWords:
-    """The words of a call, as they were given."""
+    """The words of a call, as they were given: a family of options (``core/arguments.py``)."""
 
     since: object = None
     until: object = None
     path: object = None
     by: object = None
     sls: object = None
-    ident: object = None
+    id: object = None
     function: object = None
     jid: object = None
     result: object = None
-    test: object = None
+    test: object = "all"
     limit: object = LIMIT
 
-    def to_query(self, now: datetime, minions: frozenset[str] | None) -> ReportQuery:
-        """What is looked for.
+    def to_query(
+        self, now: datetime, minions: frozenset[str] | None, *, days: float | None = None
+    ) -> ReportQuery:
+        """What is looked for; ``days`` back where the call does not say, ``None`` for all.
 
         Raises:
             UsageError: one of the words means nothing; what is allowed.
         """
+        if self.since is not None:
+            since_s = read_moment("since", self.since, now)
+        else:
+            since_s = 0.0 if days is None else now.timestamp() - days * 86400
+        would = str(self.result).lower() == "would"
         return ReportQuery(
-            since_s=0.0 if self.since is None else read_moment("since", self.since, now),
+            since_s=since_s,
             until_s=None if self.until is None else read_moment("until", self.until, now),
             minions=minions,
             user=_read_word(self.by),
             path=_read_word(self.path),
             sls=_read_word(self.sls),
-            ident=_read_word(self.ident),
+            ident=_read_word(self.id),
             function=_read_word(self.function),
             jid=_read_word(self.jid),
-            test=_read_test(self.test),
+            test=_read_test("all" if would else self.test),
             limit=_read_limit(self.limit),
         )
 
@@ -227,8 +234,3 @@ def format_time(at_s: float) -> str:
         return datetime.fromtimestamp(at_s, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
         return ""
-
-
-def recent_days(now: datetime) -> float:
-    """Since when runs are looked at where the call does not say, for drift."""
-    return now.timestamp() - DRIFT_DAYS * 86400

@@ -11,35 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from saltlite.context import MinionContext
+from saltlite.core.arguments import takes_options
 from saltlite.core.state_reports import ReportQuery
 from saltlite.jobs.report_file import StateReportFile
 from saltlite.jobs.report_queries import (
-    LIMIT,
+    DRIFT_DAYS,
     ReportWords,
     answer_changes,
     answer_drift,
     answer_failed,
     answer_slowest,
-    recent_days,
 )
 
 OUTPUTTERS = dict.fromkeys(("list", "failed", "slowest", "drift"), "report")
 
 
-def list_(
-    ctx: MinionContext,
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    result: object = None,
-    test: object = False,
-    limit: int = LIMIT,
-) -> list[dict[str, Any]]:
+@takes_options(ReportWords, test=False)
+def list_(ctx: MinionContext, words: ReportWords, /) -> list[dict[str, Any]]:
     """List what states have changed on this machine, the newest first.
 
     since, until
@@ -68,34 +56,11 @@ def list_(
 
         salt-call --local changes.list since=yesterday path=/etc/motd
     """
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test="all" if str(result).lower() == "would" else test,
-        limit=limit,
-    )
-    return _unwrap(answer_changes(_open_reports(ctx), _query_of(ctx, asked), result))
+    return _unwrap(answer_changes(_open_reports(ctx), _query_of(ctx, words), words.result))
 
 
-def failed(
-    ctx: MinionContext,
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    test: object = "all",
-    limit: int = LIMIT,
-) -> list[dict[str, Any]]:
+@takes_options(ReportWords, without="result")
+def failed(ctx: MinionContext, words: ReportWords, /) -> list[dict[str, Any]]:
     """List states that failed on this machine, the newest first, with what they said.
 
     The arguments are those of ``changes.list``.
@@ -104,34 +69,11 @@ def failed(
 
         salt-call --local changes.failed since=2h
     """
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test=test,
-        limit=limit,
-    )
-    return _unwrap(answer_failed(_open_reports(ctx), _query_of(ctx, asked)))
+    return _unwrap(answer_failed(_open_reports(ctx), _query_of(ctx, words)))
 
 
-def slowest(
-    ctx: MinionContext,
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    test: object = "all",
-    limit: int = 20,
-) -> list[dict[str, Any]]:
+@takes_options(ReportWords, without="result", limit=20)
+def slowest(ctx: MinionContext, words: ReportWords, /) -> list[dict[str, Any]]:
     """List the states that took longest on this machine, each once.
 
     Of each run the five slowest states are kept, and all that changed or failed. The arguments are
@@ -141,30 +83,11 @@ def slowest(
 
         salt-call --local changes.slowest since=7d limit=5
     """
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test=test,
-        limit=limit,
-    )
-    return _unwrap(answer_slowest(_open_reports(ctx), _query_of(ctx, asked)))
+    return _unwrap(answer_slowest(_open_reports(ctx), _query_of(ctx, words)))
 
 
-def drift(
-    ctx: MinionContext,
-    since: object = None,
-    path: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    limit: int = LIMIT,
-) -> list[dict[str, Any]]:
+@takes_options(ReportWords, "since path sls id function limit")
+def drift(ctx: MinionContext, words: ReportWords, /) -> list[dict[str, Any]]:
     """List resources of this machine that are not, or do not stay, as they are declared.
 
     ``would change``: the last run that looked without acting (``test=True``, ``state.audit``,
@@ -178,26 +101,17 @@ def drift(
 
         salt-call --local changes.drift
     """
-    now = datetime.now(timezone.utc)
-    asked = ReportWords(
-        since=datetime.fromtimestamp(recent_days(now), timezone.utc) if since is None else since,
-        path=path,
-        sls=sls,
-        ident=id,
-        function=function,
-        test="all",
-        limit=limit,
-    )
-    return _unwrap(answer_drift(_open_reports(ctx), _query_of(ctx, asked)))
+    return _unwrap(answer_drift(_open_reports(ctx), _query_of(ctx, words, days=DRIFT_DAYS)))
 
 
 def _open_reports(ctx: MinionContext) -> StateReportFile:
     return StateReportFile(Path(ctx.config.paths.cachedir))
 
 
-def _query_of(ctx: MinionContext, asked: ReportWords) -> ReportQuery:
+def _query_of(ctx: MinionContext, words: ReportWords, days: float | None = None) -> ReportQuery:
     """Rows of this machine only, whoever else may have used the directory."""
-    return asked.to_query(datetime.now(timezone.utc), frozenset({ctx.config.identity.id}))
+    here = frozenset({ctx.config.identity.id})
+    return words.to_query(datetime.now(timezone.utc), here, days=days)
 
 
 def _unwrap(answer: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,34 +11,23 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
+from saltlite.core.arguments import takes_options
+from saltlite.core.state_reports import ReportQuery
 from saltlite.errors import FunctionError
 from saltlite.jobs.report_queries import (
-    LIMIT,
+    DRIFT_DAYS,
     ReportWords,
     answer_changes,
     answer_drift,
     answer_failed,
     answer_slowest,
-    recent_days,
 )
 from saltlite.runner_context import RunnerContext
 
 
+@takes_options(ReportWords, test=False)
 def list_(
-    ctx: RunnerContext,
-    tgt: str | list[str] = "*",
-    tgt_type: str = "glob",
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    result: object = None,
-    test: object = False,
-    limit: int = LIMIT,
+    ctx: RunnerContext, words: ReportWords, /, tgt: str | list[str] = "*", tgt_type: str = "glob"
 ) -> dict[str, Any]:
     """List what states have changed, the newest first.
 
@@ -69,37 +58,13 @@ def list_(
         salt-run changes '*' since=yesterday path=/etc/motd
         salt-run changes.list by=alice since=7d
     """
-    now = datetime.now(timezone.utc)
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test="all" if str(result).lower() == "would" else test,
-        limit=limit,
-    )
-    query = asked.to_query(now, _find_minions(ctx, tgt, tgt_type))
-    return answer_changes(ctx.reports(), query, result)
+    query = _query_of(ctx, words, tgt, tgt_type)
+    return answer_changes(ctx.reports(), query, words.result)
 
 
+@takes_options(ReportWords, without="result")
 def failed(
-    ctx: RunnerContext,
-    tgt: str | list[str] = "*",
-    tgt_type: str = "glob",
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    test: object = "all",
-    limit: int = LIMIT,
+    ctx: RunnerContext, words: ReportWords, /, tgt: str | list[str] = "*", tgt_type: str = "glob"
 ) -> dict[str, Any]:
     """List states that failed, the newest first, with what they said.
 
@@ -110,36 +75,13 @@ def failed(
         salt-run failed since=2h
         salt-run changes.failed 'web*' sls='nginx*'
     """
-    now = datetime.now(timezone.utc)
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test=test,
-        limit=limit,
-    )
-    return answer_failed(ctx.reports(), asked.to_query(now, _find_minions(ctx, tgt, tgt_type)))
+    query = _query_of(ctx, words, tgt, tgt_type)
+    return answer_failed(ctx.reports(), query)
 
 
+@takes_options(ReportWords, without="result", limit=20)
 def slowest(
-    ctx: RunnerContext,
-    tgt: str | list[str] = "*",
-    tgt_type: str = "glob",
-    since: object = None,
-    until: object = None,
-    path: str | None = None,
-    by: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    jid: str | None = None,
-    test: object = "all",
-    limit: int = 20,
+    ctx: RunnerContext, words: ReportWords, /, tgt: str | list[str] = "*", tgt_type: str = "glob"
 ) -> dict[str, Any]:
     """List the states that took longest, each once for a minion.
 
@@ -151,32 +93,13 @@ def slowest(
         salt-run slowest since=7d
         salt-run changes.slowest 'web*' limit=5
     """
-    now = datetime.now(timezone.utc)
-    asked = ReportWords(
-        since=since,
-        until=until,
-        path=path,
-        by=by,
-        sls=sls,
-        ident=id,
-        function=function,
-        jid=jid,
-        test=test,
-        limit=limit,
-    )
-    return answer_slowest(ctx.reports(), asked.to_query(now, _find_minions(ctx, tgt, tgt_type)))
+    query = _query_of(ctx, words, tgt, tgt_type)
+    return answer_slowest(ctx.reports(), query)
 
 
+@takes_options(ReportWords, "since path sls id function limit")
 def drift(
-    ctx: RunnerContext,
-    tgt: str | list[str] = "*",
-    tgt_type: str = "glob",
-    since: object = None,
-    path: str | None = None,
-    sls: str | None = None,
-    id: str | None = None,
-    function: str | None = None,
-    limit: int = LIMIT,
+    ctx: RunnerContext, words: ReportWords, /, tgt: str | list[str] = "*", tgt_type: str = "glob"
 ) -> dict[str, Any]:
     """List resources that are not, or do not stay, as they are declared.
 
@@ -192,17 +115,19 @@ def drift(
         salt-run drift
         salt-run changes.drift 'web*' since=30d path='/etc/*'
     """
+    query = _query_of(ctx, words, tgt, tgt_type, days=DRIFT_DAYS)
+    return answer_drift(ctx.reports(), query)
+
+
+def _query_of(
+    ctx: RunnerContext,
+    words: ReportWords,
+    tgt: str | list[str],
+    tgt_type: str,
+    days: float | None = None,
+) -> ReportQuery:
     now = datetime.now(timezone.utc)
-    asked = ReportWords(
-        since=datetime.fromtimestamp(recent_days(now), timezone.utc) if since is None else since,
-        path=path,
-        sls=sls,
-        ident=id,
-        function=function,
-        test="all",
-        limit=limit,
-    )
-    return answer_drift(ctx.reports(), asked.to_query(now, _find_minions(ctx, tgt, tgt_type)))
+    return words.to_query(now, _find_minions(ctx, tgt, tgt_type), days=days)
 
 
 def _find_minions(ctx: RunnerContext, tgt: str | list[str], tgt_type: str) -> frozenset[str] | None:
