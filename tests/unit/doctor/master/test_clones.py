@@ -34,6 +34,23 @@ def test_a_copied_machine(tmp_path):
     assert "systemd-machine-id-setup" in mend
 
 
+def test_a_copy_has_another_address(tmp_path):
+    grains = {
+        "m1": {"machine_id": "a", "ipv4": ["127.0.0.1", "192.0.2.1"]},
+        "m2": {"machine_id": "a", "ipv4": ["127.0.0.1", "192.0.2.2"]},
+    }
+    ((severity, what, where, _mend),) = looked(tmp_path, grains)
+    assert (severity, where) == ("warning", "m1, m2")
+    assert what.endswith("one is a copy of the other")
+
+
+def test_several_minions_of_one_machine_are_no_copies(tmp_path):
+    grains = {"machine_id": "a", "ipv4": ["127.0.0.1", "192.0.2.1"]}
+    ((severity, what, where, mend),) = looked(tmp_path, {"m1": grains, "m2": grains})
+    assert (severity, where, mend) == ("note", "m1, m2", "")
+    assert what == "2 minions run on one machine"
+
+
 def test_two_ids_of_one_card(tmp_path):
     card = {"hwaddr_interfaces": {"eth0": "aa:01"}}
     ((severity, what, where, _mend),) = looked(
