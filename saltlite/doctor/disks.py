@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from saltlite.doctor.finding import Finding, error, warning
 from saltlite.doctor.machine import Machine, Space
+
+if TYPE_CHECKING:
+    from saltlite.config.master import MasterConfig
+    from saltlite.config.minion import MinionConfig
 
 FULL_SHARE: Final = 0.01
 LOW_SHARE: Final = 0.05
@@ -17,6 +22,18 @@ AMPLE_BYTES: Final = 10 * 1024**3
 
 FULL_INODES: Final = 100
 AMPLE_INODES: Final = 1_000_000
+
+
+def judge_daemons_disks(machine: Machine, config: MasterConfig | MinionConfig) -> Iterator[Finding]:
+    """Look at the file systems that a daemon writes to, each once."""
+    paths = config.paths
+    places = {
+        paths.cachedir: "cachedir",
+        paths.pki_dir: "pki_dir",
+        paths.sock_dir: "sock_dir",
+        os.path.dirname(config.log.log_file): "log_file",
+    }
+    return judge_disks(machine, places)
 
 
 def judge_disks(machine: Machine, places: Mapping[str, str]) -> Iterator[Finding]:

@@ -112,7 +112,8 @@ def mask_answers(
 
 def mask_data(data: Any, secrets: Sequence[str]) -> Any:
     """The data with each secret masked, in texts and in keys; without one, the data themselves."""
-    if not any(secret in text for text in [_join_texts(data)] for secret in secrets):
+    text = _join_texts(data)
+    if not any(secret in text for secret in secrets):
         return data
     return _mask(data, secrets)
 

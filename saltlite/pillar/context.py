@@ -174,35 +174,14 @@ def top_for_minion(
     config: MasterConfig, minion_id: str, grains: PlainMap, *, pillarenv: str | None = None
 ) -> tuple[dict[str, dict[str, list[Any]]], list[str]]:
     """The top files as they render for a minion, with all targets; and what is wrong with them."""
-    from saltlite.config.asminion import as_minion
-
-    compiler = _make_compiler(
-        as_minion(config, minion_id),
-        config.pillar,
-        grains,
-        pillarenv=pillarenv,
-        nodegroups=config.targets.nodegroups,
-        events=NoEvents(),
-        owner=config,
-    )
-    return compiler.top()
+    return _make_masters_compiler(config, minion_id, grains, pillarenv).top()
 
 
 def sources_for_minion(
     config: MasterConfig, minion_id: str, grains: PlainMap
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Which files and sources are for a minion, and what says so; and what is wrong with it."""
-    from saltlite.config.asminion import as_minion
-
-    compiler = _make_compiler(
-        as_minion(config, minion_id),
-        config.pillar,
-        grains,
-        pillarenv=None,
-        nodegroups=config.targets.nodegroups,
-        events=NoEvents(),
-        owner=config,
-    )
+    compiler = _make_masters_compiler(config, minion_id, grains, None)
     return compiler.sources(), [problem.text for problem in compiler.mistakes.problems]
 
 
@@ -219,18 +198,10 @@ def explain_for_minion(
     Raises:
         SaltliteError: the pillar has no such key.
     """
-    from saltlite.config.asminion import as_minion
     from saltlite.pillar.origins import explain
 
-    compiler = _make_compiler(
-        as_minion(config, minion_id),
-        config.pillar,
-        grains,
-        pillarenv=pillarenv or config.pillar.pillarenv,
-        nodegroups=config.targets.nodegroups,
-        events=NoEvents(),
-        owner=config,
-    )
+    wanted = pillarenv or config.pillar.pillarenv
+    compiler = _make_masters_compiler(config, minion_id, grains, wanted)
     compiler.mistakes.is_logged = False
     return explain(compiler, key)
 
@@ -250,6 +221,23 @@ def explain_masterless(ctx: MinionContext, key: str, *, pillarenv: str | None = 
     )
     compiler.mistakes.is_logged = False
     return explain(compiler, key)
+
+
+def _make_masters_compiler(
+    config: MasterConfig, minion_id: str, grains: PlainMap, pillarenv: str | None
+) -> Compiler:
+    """What compiles the pillar of a minion on its master, for who only looks."""
+    from saltlite.config.asminion import as_minion
+
+    return _make_compiler(
+        as_minion(config, minion_id),
+        config.pillar,
+        grains,
+        pillarenv=pillarenv,
+        nodegroups=config.targets.nodegroups,
+        events=NoEvents(),
+        owner=config,
+    )
 
 
 def compile_directories(

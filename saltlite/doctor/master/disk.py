@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Final
 
-from saltlite.doctor.disks import judge_disks
+from saltlite.doctor.disks import judge_daemons_disks
 from saltlite.doctor.finding import Finding
 from saltlite.doctor.master.facts import MasterFacts
 
@@ -17,11 +16,4 @@ LIMIT_S: Final = 10.0
 
 def look(facts: MasterFacts) -> Iterator[Finding]:
     """Look at each file system once."""
-    paths = facts.config.paths
-    places = {
-        paths.cachedir: "cachedir",
-        paths.pki_dir: "pki_dir",
-        paths.sock_dir: "sock_dir",
-        os.path.dirname(facts.config.log.log_file): "log_file",
-    }
-    yield from judge_disks(facts.machine, places)
+    return judge_daemons_disks(facts.machine, facts.config)
