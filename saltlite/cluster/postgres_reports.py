@@ -10,12 +10,16 @@ from saltlite.cluster.postgres_jobs import translate_glob
 from saltlite.core.state_reports import ReportQuery, StateRow, StateRun
 from saltlite.jobs.report_file import (
     CLEAN_CHUNK,
+    FULLEST,
     READ_CHUNK,
     ROW_COLUMNS,
     RUN_COLUMNS,
     Dialect,
+    forget,
+    greedy_of,
     make_conditions,
     make_run_conditions,
+    of_minion,
     row_of,
     row_values,
     run_of,
@@ -36,8 +40,8 @@ _RUN_COLUMNS: Final = RUN_COLUMNS.replace("state_runs.user", 'state_runs."user"'
 _ADD_RUN: Final = """
 INSERT INTO state_runs (
     at_s, jid, minion, place, "user", fun, saltenv, test, total, changed, failed, duration_ms,
-    left_out, sls
-) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    left_out, sls, size
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (jid, minion, place) DO NOTHING RETURNING run
 """
 _ADD_ROWS: Final = """
@@ -47,13 +51,6 @@ SELECT %s, * FROM unnest(
     %b::text[], %b::text[]
 )
 """
-_SIZE: Final = """
-SELECT coalesce((SELECT sum(octet_length(sls) + 250) FROM state_runs), 0)
-     + coalesce(
-           (SELECT sum(octet_length(changes) + octet_length(comment) + 250) FROM state_rows), 0
-       )
-"""
-"""By the rows: what is forgotten leaves a table's files as large as they were."""
 
 
 class PostgresReports:
@@ -71,9 +68,10 @@ class PostgresReports:
 
         def write(transaction: Transaction) -> None:
             for run in ordered:
-                found = fetch(transaction, _ADD_RUN, run_values(run))
-                if found and run.rows:
-                    columns = [list(one) for one in zip(*map(row_values, run.rows), strict=True)]
+                rows = [row_values(row) for row in run.rows]
+                found = fetch(transaction, _ADD_RUN, run_values(run, rows))
+                if found and rows:
+                    columns = [list(one) for one in zip(*rows, strict=True)]
                     fetch(transaction, _ADD_ROWS, [found[0][0], *columns])
 
         self._engine.transact(write)
@@ -87,19 +85,27 @@ class PostgresReports:
         return total
 
     def clean_to_bytes(self, most_bytes: int) -> int:
-        """Forget the oldest runs until what is kept takes ``most_bytes``; how many went."""
-        total = 0
-        while (used := int(self._engine.execute(_SIZE)[0][0])) > most_bytes:
-            count = int(self._engine.execute("SELECT count(*) FROM state_runs")[0][0])
-            # Half of what seems to be too much, and then measured anew: sizes differ.
-            extra = max(1, min(count * (used - most_bytes) // used // 2, CLEAN_CHUNK))
-            gone = self._delete_found(
-                "SELECT run FROM state_runs ORDER BY at_s, run LIMIT %s", [extra]
-            )
-            if not gone:
-                break
-            total += gone
-        return total
+        """Forget runs until what is kept takes ``most_bytes``, see ``forget``; how many."""
+        return forget(self, most_bytes)
+
+    def count_bytes(self) -> int:
+        """What is kept takes; not the files of the tables, which what is forgotten leaves large."""
+        return int(self._engine.execute("SELECT coalesce(sum(size), 0) FROM state_runs")[0][0])
+
+    def find_greedy(self) -> str:
+        """See ``Forgetful``."""
+        return greedy_of(self._engine.execute(FULLEST))
+
+    def count_runs(self, minion: str) -> int:
+        """See ``Forgetful``."""
+        where, values = of_minion(minion, POSTGRES)
+        return int(self._engine.execute(f"SELECT count(*) FROM state_runs {where}", values)[0][0])  # noqa: S608 - ours
+
+    def forget_oldest(self, minion: str, count: int) -> int:
+        """See ``Forgetful``."""
+        where, values = of_minion(minion, POSTGRES)
+        statement = f"SELECT run FROM state_runs {where} ORDER BY at_s, run LIMIT %s"  # noqa: S608 - ours
+        return self._delete_found(statement, [*values, count])
 
     def _delete_found(self, statement: str, values: Sequence[Any]) -> int:
         def write(transaction: Transaction) -> int:

@@ -168,6 +168,7 @@ CREATE TABLE state_runs (
     duration_ms float8 NOT NULL,
     left_out    integer NOT NULL,
     sls         text NOT NULL,
+    size        integer NOT NULL,  -- bytes, with its states
     UNIQUE (jid, minion, place)
 );
 CREATE INDEX state_runs_by_time ON state_runs (at_s);

@@ -16,7 +16,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from saltlite import disk
 from saltlite.core.state_reports import (
@@ -59,6 +59,7 @@ CREATE TABLE state_runs (
     duration_ms REAL NOT NULL,
     left_out    INTEGER NOT NULL,
     sls         TEXT NOT NULL,
+    size        INTEGER NOT NULL,  -- bytes, with its states
     UNIQUE (jid, minion, place)
 );
 CREATE INDEX state_runs_by_time ON state_runs (at_s);
@@ -82,8 +83,8 @@ CREATE INDEX state_rows_by_name ON state_rows (name, run);
 _ADD_RUN: Final = """
 INSERT OR IGNORE INTO state_runs (
     at_s, jid, minion, place, user, fun, saltenv, test, total, changed, failed, duration_ms,
-    left_out, sls
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    left_out, sls, size
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _ADD_ROW: Final = "INSERT INTO state_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -117,11 +118,11 @@ class StateReportFile:
         """Keep runs; one that is there already is left as it is."""
         if not runs:
             return
-        packed = [(run_values(run), [row_values(row) for row in run.rows]) for run in runs]
+        packed = [(run, [row_values(row) for row in run.rows]) for run in runs]
 
         def write(db: sqlite3.Connection) -> None:
-            for values, rows in packed:
-                cursor = db.execute(_ADD_RUN, values)
+            for run, rows in packed:
+                cursor = db.execute(_ADD_RUN, run_values(run, rows))
                 if cursor.rowcount:
                     number = cursor.lastrowid
                     db.executemany(_ADD_ROW, [(number, *row) for row in rows])
@@ -133,20 +134,30 @@ class StateReportFile:
         return self._delete_found("SELECT run FROM state_runs WHERE at_s < ? LIMIT ?", before_s)
 
     def clean_to_bytes(self, most_bytes: int) -> int:
-        """Forget the oldest runs until what is kept takes ``most_bytes``; how many went."""
-        total = 0
-        while (used := self.count_bytes()) > most_bytes:
-            count = self._fetch_rows("SELECT count(*) FROM state_runs", ())[0][0]
-            if not count:
-                break
-            # Half of what seems to be too much, and then measured anew: sizes differ.
-            extra = max(1, min(count * (used - most_bytes) // used // 2, CLEAN_CHUNK))
-            rows = self._fetch_rows(
-                "SELECT run FROM state_runs ORDER BY at_s, run LIMIT ?", (int(extra),)
-            )
-            self._run_write(lambda db, rows=rows: _delete_runs(db, rows))  # type: ignore[misc]
-            total += len(rows)
-        return total
+        """Forget runs until what is kept takes ``most_bytes``, see :func:`forget`; how many."""
+        return forget(self, most_bytes)
+
+    def find_greedy(self) -> str:
+        """See ``Forgetful``."""
+        return greedy_of(self._fetch_rows(FULLEST, ()))
+
+    def count_runs(self, minion: str) -> int:
+        """See ``Forgetful``."""
+        where, values = of_minion(minion, SQLITE)
+        rows = self._fetch_rows(f"SELECT count(*) FROM state_runs {where}", values)  # noqa: S608 - ours
+        return int(rows[0][0]) if rows else 0
+
+    def forget_oldest(self, minion: str, count: int) -> int:
+        """See ``Forgetful``."""
+        where, values = of_minion(minion, SQLITE)
+        statement = f"SELECT run FROM state_runs {where} ORDER BY at_s, run LIMIT ?"  # noqa: S608 - ours
+
+        def write(db: sqlite3.Connection) -> int:
+            rows = db.execute(statement, (*values, count)).fetchall()
+            _delete_runs(db, rows)
+            return len(rows)
+
+        return self._run_write(write)
 
     def _delete_found(self, statement: str, before_s: float) -> int:
         total = 0
@@ -337,6 +348,62 @@ def _delete_runs(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> Non
         db.executemany(f"DELETE FROM {table} WHERE run = ?", rows)  # noqa: S608 - names of ours
 
 
+# --- forgetting, for each kind of database ------------------------------------------------------
+
+GREEDY_SHARE: Final = 0.25
+"""A minion that has more than this of all that is kept forgets first."""
+
+FULLEST: Final = """
+SELECT minion, sum(size) AS held, (SELECT sum(size) FROM state_runs) AS together
+FROM state_runs GROUP BY minion ORDER BY held DESC LIMIT 1
+"""
+
+
+class Forgetful(Protocol):
+    """Reports that are too many; ``minion`` is one of them, empty for all."""
+
+    def count_bytes(self) -> int:
+        """What is kept takes."""
+
+    def find_greedy(self) -> str:
+        """The minion that has more than :data:`GREEDY_SHARE` of all, empty if none has."""
+
+    def count_runs(self, minion: str) -> int:
+        """How many runs are kept."""
+
+    def forget_oldest(self, minion: str, count: int) -> int:
+        """Forget so many of the oldest; how many went."""
+
+
+def forget(reports: Forgetful, most_bytes: int) -> int:
+    """Forget the oldest runs until what is kept takes ``most_bytes``; how many went.
+
+    A minion that has much more than others, by whatever it returns, pays for it first: else any
+    one could have what all others did forgotten.
+    """
+    total = 0
+    while (used := reports.count_bytes()) > most_bytes:
+        minion = reports.find_greedy()
+        count = reports.count_runs(minion)
+        # Half of what seems to be too much, and then measured anew: sizes differ.
+        extra = max(1, min(count * (used - most_bytes) // used // 2, CLEAN_CHUNK))
+        gone = reports.forget_oldest(minion, extra)
+        if not gone:
+            break
+        total += gone
+    return total
+
+
+def greedy_of(rows: Sequence[Sequence[Any]]) -> str:
+    """The minion of :data:`FULLEST`'s row, if it has too much; empty if not, or without a row."""
+    return next((minion for minion, held, all_ in rows if held > all_ * GREEDY_SHARE), "")
+
+
+def of_minion(minion: str, dialect: Dialect) -> tuple[str, list[str]]:
+    """``WHERE …`` for the runs of a minion, or of all without one, and its values."""
+    return (f"WHERE minion = {dialect.mark}", [minion]) if minion else ("", [])
+
+
 # --- rows and conditions, for each kind of database --------------------------------------------
 
 
@@ -452,8 +519,14 @@ def _compare_column(column: str, wanted: str, dialect: Dialect) -> tuple[str, st
     return f"{column} = {dialect.mark}", wanted
 
 
-def run_values(run: StateRun) -> tuple[Any, ...]:
-    """A run as the columns of its row."""
+ROW_BYTES: Final = 250
+"""What a row takes besides its long texts, with its place in indexes, about."""
+
+
+def run_values(run: StateRun, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """A run as the columns of its row; ``rows`` are those of its states (:func:`row_values`)."""
+    sls = pack_counts(run.sls)
+    texts = (sls, *(text for row in rows for text in row[-2:]))
     return (
         run.at_s,
         run.jid,
@@ -468,7 +541,8 @@ def run_values(run: StateRun) -> tuple[Any, ...]:
         run.failed,
         run.duration_ms,
         run.left_out,
-        pack_counts(run.sls),
+        sls,
+        sum(len(text.encode()) for text in texts) + ROW_BYTES * (1 + len(rows)),
     )
 
 

@@ -238,6 +238,17 @@ def test_a_run_of_states_that_comes_to_all_is_kept_once(place: Place) -> None:
     assert kept[0] == make_run(1000.0, "m1")
 
 
+def test_a_minion_that_reports_too_much_forgets_its_own_first(place: Place) -> None:
+    reports = place.open().reports
+    long = tuple(make_row(number, comment="x" * 1000) for number in range(20))
+    reports.add_runs([make_run(1.0, f"honest{number}") for number in range(10)])
+    reports.add_runs([make_run(float(at), "greedy", rows=long) for at in range(2, 62)])
+    assert reports.clean_to_bytes(300_000) > 0
+    left = [run.minion for run in reports.read_runs(ReportQuery())]
+    assert [one for one in left if one != "greedy"] == [f"honest{number}" for number in range(10)]
+    assert "greedy" in left
+
+
 def test_reports_beyond_their_bytes_go_the_oldest_first(place: Place) -> None:
     reports = place.open().reports
     long = tuple(make_row(number, comment="x" * 1000) for number in range(20))
