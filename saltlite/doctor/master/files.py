@@ -48,5 +48,5 @@ def _list_places(facts: MasterFacts) -> Iterator[Place]:
         yield Place(path, OTHERS_WRITE, "go-w")
     for name in facts.machine.list_files(paths.cachedir):
         path = os.path.join(paths.cachedir, name)
-        if name == ".root_key" or name.startswith("jobs.sqlite"):
+        if name == ".root_key" or name.startswith(("jobs.sqlite", "reports.sqlite")):
             yield Place(path, OTHERS_READ, "go-rwx")

@@ -38,8 +38,10 @@ def look(facts: MinionFacts) -> Iterator[Finding]:
 
 
 def _list_places(facts: MinionFacts) -> Iterator[Place]:
-    """What others may not write."""
+    """What others may not write; and what they may not read either: contents of files and diffs."""
     paths = facts.config.paths
+    for path in below(paths.cachedir, "bucket", "reports.sqlite"):
+        yield Place(path, OTHERS_READ, "go-rwx")
     for path in (
         paths.pki_dir,
         *below(paths.pki_dir, "minion_master.pub"),

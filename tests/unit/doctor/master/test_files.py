@@ -27,6 +27,7 @@ def test_what_others_may_do(tmp_path):
         (Path(paths.pki_dir) / "master.pem", 0o644),
         (Path(paths.cachedir) / ".root_key", 0o444),
         (Path(paths.cachedir) / "jobs.sqlite", 0o600),
+        (Path(paths.cachedir) / "reports.sqlite", 0o644),
     ):
         path.write_text("")
         path.chmod(mode)
@@ -36,6 +37,7 @@ def test_what_others_may_do(tmp_path):
         f"{paths.pki_dir}/master.pem": "others may read it: its mode is 0644",
         paths.pki_dir: "others may write it: its mode is 0777",
         f"{paths.cachedir}/.root_key": "others may read it: its mode is 0444",
+        f"{paths.cachedir}/reports.sqlite": "others may read it: its mode is 0644",
         f"{tmp_path}/master": "everybody may read it, and it has secrets: mysql.passwd",
     }
     assert "hunter2" not in str(found)

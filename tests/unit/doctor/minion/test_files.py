@@ -21,3 +21,14 @@ def test_what_others_may_do(tmp_path):
         (str(key), f"chmod 400 {key}"),
         (paths.extension_modules, f"chmod go-w {paths.extension_modules}"),
     ]
+
+
+def test_what_states_replaced_and_changed_is_private(tmp_path):
+    facts = minion_facts(tmp_path, Machine())
+    cachedir = Path(facts.config.paths.cachedir)
+    (cachedir / "bucket").mkdir(mode=0o755, parents=True)
+    (cachedir / "reports.sqlite").touch(mode=0o644)
+    assert [(where, mend) for _s, _w, where, mend in show(files.look(facts))] == [
+        (f"{cachedir}/{name}", f"chmod go-rwx {cachedir}/{name}")
+        for name in ("bucket", "reports.sqlite")
+    ]
