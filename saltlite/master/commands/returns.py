@@ -27,6 +27,7 @@ from saltlite.core.dataclasses import dataclass
 from saltlite.core.ids import FUNCTION_LIMIT, UNASKED_JID, UNSTORED_JID
 from saltlite.core.job_times import WIRE_NAME, check_wire
 from saltlite.core.messages import JobReturn
+from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import StoreError
 from saltlite.jobs.marks import RETURN
 from saltlite.master.context import MasterContext
@@ -130,12 +131,10 @@ def _report_states(ctx: MasterContext, due: Sequence[Due], outcomes: Sequence[St
     wanted = [
         one
         for one, stored in zip(due, outcomes, strict=True)
-        if stored in (Stored.NEW, Stored.REPEAT) and _names_states(one.load.get("fun"))
+        if stored in (Stored.NEW, Stored.REPEAT) and may_be_states(one.load.get("fun"))
     ]
     if not wanted:
         return
-    from saltlite.core.state_reports import read_runs
-
     jobs: dict[str, JobRecord | None] = {}
     runs: list[StateRun] = []
     for one in wanted:
@@ -155,12 +154,6 @@ def _report_states(ctx: MasterContext, due: Sequence[Due], outcomes: Sequence[St
         more = ctx.store_errors.count(ctx.steady_s())
         if more is not None:
             log.error("What states did is not kept for reports: %s%s", error, more)
-
-
-def _names_states(fun: object) -> bool:
-    if isinstance(fun, str):
-        return fun.startswith("state.")
-    return isinstance(fun, (list, tuple)) and any(str(one).startswith("state.") for one in fun)
 
 
 def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:
