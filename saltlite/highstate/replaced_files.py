@@ -145,7 +145,7 @@ def keeper_for(ctx: MinionContext, chunk: Chunk, *, test: bool) -> ReplacedFiles
 
 
 def hear(keeper: ReplacedFiles | None) -> Keeper | None:
-    """What :func:`saltlite.replaced.keep_with` takes."""
+    """What :func:`saltlite.openat.keep_with` takes."""
     return None if keeper is None else keeper.keep
 
 
