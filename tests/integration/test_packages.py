@@ -115,6 +115,7 @@ def test_from_the_packages_to_an_answered_job(packages: Path) -> None:
     """README's lines, typed on an overlay of this machine, without a network."""
     if os.geteuid() != 0:
         pytest.skip("needs root: packages are installed on an overlay of this machine")
+    need("git")  # brings the checkout
     unshare()
     done = walk(Path("/"), packages)
     assert done.returncode == 0, done.stdout

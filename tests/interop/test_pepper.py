@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from api import ApiCluster
+from api import NO_SALT, ApiCluster
 
 PEPPER = Path(os.environ.get("SALTLITE_PEPPER", Path(sys.executable).parent / "pepper"))
 
@@ -31,15 +31,24 @@ def cluster() -> Iterator[ApiCluster]:
 
 
 def pepper(
-    cluster: ApiCluster, tmp_path: Path, *words: str, password: str = "s3cret"
+    cluster: ApiCluster,
+    tmp_path: Path,
+    *words: str,
+    password: str = "s3cret",
+    beside_salt: bool = False,
 ) -> tuple[int, str, str]:
+    """Its exit code and what it prints; ``beside_salt``: in an environment where ``salt`` is."""
     (tmp_path / "pepperrc").write_text("")
+    (tmp_path / "salt.py").write_text(NO_SALT)
     done = subprocess.run(
         [str(PEPPER), "-c", str(tmp_path / "pepperrc"),
          "-u", f"http://127.0.0.1:{cluster.api_port}", "-a", "sharedsecret",
          "--username", "pepper", "--password", password, "--non-interactive", *words],
         capture_output=True, text=True, timeout=60, check=False,
-        env={**os.environ, "HOME": str(tmp_path)},
+        env={
+            **os.environ, "HOME": str(tmp_path),
+            "PYTHONPATH": "" if beside_salt else str(tmp_path),
+        },
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
@@ -56,6 +65,15 @@ def test_a_job(cluster: ApiCluster, tmp_path: Path) -> None:
     assert {one: value["ret"] for one, value in found["return"][0].items()} == {
         "m1": True, "m2": True,
     }  # fmt: skip
+
+
+def test_shown_by_outputters(cluster: ApiCluster, tmp_path: Path) -> None:
+    """In an environment with saltlite, as in one with Salt."""
+    code, out, err = pepper(cluster, tmp_path, "*", "test.ping", beside_salt=True)
+    assert (code, out) == (0, "m1:\n    True\nm2:\n    True\n"), err
+    words = ("--out=yaml", "--client", "runner", "test.arg", "a", "k=1")
+    code, out, err = pepper(cluster, tmp_path, *words, beside_salt=True)
+    assert (code, out) == (0, "args:\n- a\nkwargs:\n  k: 1\n"), err
 
 
 def test_kinds_of_targets_and_arguments(cluster: ApiCluster, tmp_path: Path) -> None:

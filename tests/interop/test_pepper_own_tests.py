@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from api import ApiCluster
+from api import NO_SALT, ApiCluster
 
 from cluster import INTEROP_HOME
 
@@ -157,6 +157,7 @@ def run_tests(folder: Path, cluster: ApiCluster, *words: str) -> tuple[int, str]
     for name in ("pepper", "tests"):
         shutil.copytree(SOURCE / name, folder / name)
     (folder / "tests" / "conftest.py").write_text(CONFTEST)
+    (folder / "salt.py").write_text(NO_SALT)
     (folder / "pepperrc").write_text(PROFILES.format(port=cluster.api_port))
     (folder / "pytest.ini").write_text("[pytest]\n")
     done = subprocess.run(

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from listed_world import in_world
 from local_minion import make
+from programs import need
 
 from saltlite.core.output_options import OutputOptions
 from saltlite.loader.outputters import render
@@ -105,6 +106,7 @@ LEFT_OUT = {
 @pytest.fixture(scope="module")
 def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Type → what was listed, with and without secrets, and what applying it came to."""
+    need("git", "ssh-keygen")
     types = [name for name in resource.types() if name not in NEEDS_A_MINION]
     asked = [("", False), *((name, True) for name in ("user", "file", "git"))]
     requests: list[Any] = [

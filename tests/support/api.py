@@ -19,6 +19,9 @@ CLIENTS = [
     "runner", "runner_async", "wheel", "wheel_async",
 ]  # fmt: skip
 
+NO_SALT = "raise ImportError('there is no Salt')\n"
+"""``salt.py`` where pepper is to find no Salt, as with its users: else ours answers it here."""
+
 
 class ApiCluster(Cluster):
     """A cluster with salt-api; ``api_kind`` says whose."""
