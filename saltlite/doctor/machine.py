@@ -99,7 +99,15 @@ class Machine:
 
     def listens(self, port: int) -> bool:
         """Whether something here listens on a TCP port."""
-        return any(_listening_ports(port))
+        return any(_listening_sockets(port))
+
+    def listener(self, port: int) -> ProcessFacts | None:
+        """The process that listens on a TCP port; ``None`` for nobody, and where it is not told.
+
+        The kernel tells it of one's own processes, and root of all.
+        """
+        links = {f"socket:[{inode}]" for inode in _listening_sockets(port)}
+        return next((one for one in _all_processes() if links & _open_files(one.pid)), None)
 
     def connect(self, address: str, port: int) -> str:
         """Connect and close again; why that is not possible, ``""`` if it is."""
@@ -214,15 +222,26 @@ def describe_error(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _listening_ports(port: int) -> Iterator[bool]:
+def _listening_sockets(port: int) -> Iterator[str]:
+    """Their inodes."""
     ending = f":{port:04X}"
     for name in ("tcp", "tcp6"):
         with suppress(OSError), open(f"/proc/net/{name}", encoding="ascii") as lines:
             for line in lines:
                 if ending in line:
-                    _number, local, _remote, state = line.split(None, 4)[:4]
-                    if state == _LISTENING and local.endswith(ending):
-                        yield True
+                    words = line.split(None, 10)
+                    if words[3] == _LISTENING and words[1].endswith(ending):
+                        yield words[9]
+
+
+def _open_files(pid: int) -> set[str]:
+    found: set[str] = set()
+    directory = f"/proc/{pid}/fd"
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            with suppress(OSError):
+                found.add(os.readlink(f"{directory}/{name}"))
+    return found
 
 
 def _all_processes() -> Iterator[ProcessFacts]:

@@ -32,6 +32,7 @@ class FakeMachine(Machine):
         limit: int | None = None,
         own_name: tuple[str, float] = ("m1.example.com", 0.0),
         clock_kept: bool | None = True,
+        listener: ProcessFacts | None = None,
     ) -> None:
         self.listening = set(listening)
         self.refusing = dict(refusing or {})
@@ -42,9 +43,13 @@ class FakeMachine(Machine):
         self.limit = limit
         self.name = own_name
         self.clock_kept = clock_kept
+        self.process = listener
 
     def listens(self, port: int) -> bool:
         return port in self.listening
+
+    def listener(self, port: int) -> ProcessFacts | None:
+        return self.process
 
     def connect(self, address: str, port: int) -> str:
         return self.refusing.get(port, "")

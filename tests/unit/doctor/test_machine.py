@@ -24,8 +24,12 @@ def test_ports():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert machine.listens(port)
+        found = machine.listener(port)
+        assert found is not None
+        assert found.pid == os.getpid()
         assert machine.connect("127.0.0.1", port) == ""
     assert not machine.listens(port)
+    assert machine.listener(port) is None
     assert machine.connect("127.0.0.1", port) == "Connection refused"
 
 
