@@ -69,13 +69,19 @@ class Readings:
     """Keys that are spelt out: key above → name → the first place that reads it."""
     words: set[str] = field(default_factory=set)
     """All words of the files of states."""
-    is_complete: bool = True
-    """Whether all files were read."""
+    unknown: str = ""
+    """Why any key may be read, the first reason of all; empty: what is read is known."""
 
-    def cover(self, path: Path) -> None:
-        """Note that a key is read with all below it."""
+    def cover(self, path: Path, place: str) -> None:
+        """Note that a key is read with all below it; no key: the whole pillar."""
         self.covered.add(path)
+        if not path:
+            self.doubt(f"{place} may read any key")
         self.above.update(path[:count] for count in range(len(path)))
+
+    def doubt(self, reason: str) -> None:
+        """Note why it cannot be known what is read."""
+        self.unknown = self.unknown or reason
 
     def note(self, read: Read) -> None:
         """Note a key that is spelt out."""
@@ -103,32 +109,32 @@ def read_states(found: Readings, text: str, path: str, formula: str = "") -> Non
     tree = _read_file(found, text, path, formula)
     for data in _list_data(tree, text):
         if _CUT_OFF.search(data):
-            found.cover(())
+            found.cover((), path)
         if not _TOLD_IN_TEXT.search(data):
             continue
         if not path.endswith(_PROSE) and _MADE_IN_TEXT.search(_SLOT.sub("", data)):
-            found.cover(())
+            found.cover((), path)
         for word in _WORDS.findall(data):
-            _cover_text(found, word.strip(".-:"))
-    _cover_targets(found, text)
+            _cover_text(found, word.strip(".-:"), path)
+    _cover_targets(found, text, path)
 
 
 def read_pillars(found: Readings, text: str, path: str) -> None:
     """Add what a file of the pillar reads of it."""
     _read_file(found, text, path, "")
-    _cover_targets(found, text)
+    _cover_targets(found, text, path)
 
 
-def _cover_text(found: Readings, text: str) -> None:
+def _cover_text(found: Readings, text: str, place: str) -> None:
     # ``role:*`` is for whatever value the key has
     way = _split(text.partition("*")[0])
     if way:
-        found.cover(way)
+        found.cover(way, place)
 
 
-def _cover_targets(found: Readings, text: str) -> None:
+def _cover_targets(found: Readings, text: str, place: str) -> None:
     for target in _TARGET.findall(text):
-        _cover_text(found, target)
+        _cover_text(found, target, place)
 
 
 def _read_file(found: Readings, text: str, path: str, formula: str) -> Expression | None:
@@ -140,7 +146,7 @@ def _read_file(found: Readings, text: str, path: str, formula: str) -> Expressio
         if tree is not None:
             _FileReader(found, path, formula, _name_texts(tree)).visit(tree)
     except (RecursionError, MemoryError):
-        found.cover(())  # too deep to be followed: it may read any key
+        found.cover((), path)  # too deep to be followed: it may read any key
         return None
     return tree
 
@@ -235,7 +241,7 @@ class _FileReader:
         self._visit_arguments(whole)
         # ``'x' in pillar.get('list')`` asks for a value as well
         if way.path:
-            self._found.cover(way.path)
+            self._found.cover(way.path, self._place_of(node))
         return True
 
     def _visit_arguments(self, node: Expression) -> None:
@@ -251,7 +257,7 @@ class _FileReader:
             self.visit(part)
 
     def _visit_text(self, node: Expression) -> None:
-        _cover_text(self._found, node.text)
+        _cover_text(self._found, node.text, self._place_of(node))
 
     def _visit_function(self, node: Expression) -> None:
         """What a function reads that is named and not called here, or by a name that is made."""
@@ -260,12 +266,15 @@ class _FileReader:
         elif node.kind is Kind.PART:
             name = _function_of(node)
             if name is not None and (name == "" or _reads_pillar(name)):
-                self._found.cover(self._bound)
+                self._found.cover(self._bound, self._place_of(node))
 
     def _note(self, way: _Way, node: Expression) -> None:
         if way.is_known:
-            self._found.note(Read(way.path, f"{self._path}:{node.line}"))
-        self._found.cover(way.path or self._bound)
+            self._found.note(Read(way.path, self._place_of(node)))
+        self._found.cover(way.path or self._bound, self._place_of(node))
+
+    def _place_of(self, node: Expression) -> str:
+        return f"{self._path}:{node.line}"
 
     def _way_of(self, node: Expression) -> _Way | None:
         """The key whose value an expression is; ``None`` for all others."""
@@ -318,7 +327,7 @@ class _FileReader:
             return _Way((), is_known=False)
         if name == "pillar.item":
             for key in keys[1:]:
-                self._found.cover(self._join(_Way(()), key).path)
+                self._found.cover(self._join(_Way(()), key).path, self._place_of(key))
         return self._join(_Way(()), keys[0])
 
     def _join(self, way: _Way, key: Expression) -> _Way:

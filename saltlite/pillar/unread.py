@@ -63,6 +63,11 @@ class Findings:
             if not self._found.get(unread):
                 self._found[unread] = file_of_key(layers, unread.path)
 
+    @property
+    def unknown(self) -> str:
+        """Why no key is called unused; empty where that can be told."""
+        return self._readings.unknown if self._readings else ""
+
     def lines(self) -> Iterator[str]:
         """As ``check.pillar`` tells them."""
         placed = [(unread, place) for unread, place in self._found.items() if place]
@@ -93,7 +98,7 @@ def find_unread(
     ``options`` are keys that Salt itself reads.
     """
     named = list_named(pillar)
-    is_whole = () in readings.covered or not readings.is_complete
+    is_whole = bool(readings.unknown)
     waiting: list[tuple[Path, Mapping[Any, Any]]] = [((), pillar)]
     while waiting:
         way, here = waiting.pop()
@@ -168,9 +173,11 @@ def scan(config: MasterConfig) -> Readings | None:
         if text and count <= FILES_AT_MOST:
             read_pillars(readings, text, str(file))
     # what other back ends serve is not looked at
-    has_all = set(config.files.fileserver_backend) <= {"roots", "minion", "minionfs"}
-    if count > FILES_AT_MOST or not has_all:
-        readings.is_complete = False
+    others = sorted(set(config.files.fileserver_backend) - {"roots", "minion", "minionfs"})
+    if others:
+        readings.doubt(f"files of {', '.join(others)} are not looked at")
+    if count > FILES_AT_MOST:
+        readings.doubt(f"there are more than {FILES_AT_MOST} files")
     return readings
 
 
@@ -204,9 +211,10 @@ def _read_text(file: FilePath, readings: Readings) -> str:
         if b"\0" in data:
             return ""
         if len(data) > BYTES_AT_MOST:
-            readings.is_complete = readings.is_complete and b"pillar" not in data
+            if b"pillar" in data:
+                readings.doubt(f"{file} is larger than {BYTES_AT_MOST // 1024} KiB")
             return ""
         return data.decode("utf-8", "replace")
-    except OSError:
-        readings.is_complete = False
+    except OSError as error:
+        readings.doubt(f"{file}: {error.strerror}")
         return ""

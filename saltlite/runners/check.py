@@ -39,8 +39,8 @@ def pillar(
     without errors, which keys differ from the pillar they were given last. Values are shown only
     with ``show_values``, and so are the lines around an error. Warnings name the lines where a
     grain becomes part of YAML unquoted, and keys that no file below ``file_roots`` reads, or only
-    under a name that is one letter apart. The exit code is 1 if there are errors. Nothing is sent
-    to any minion.
+    under a name that is one letter apart; or the first file that may read any key, so that none is
+    called unused. The exit code is 1 if there are errors. Nothing is sent to any minion.
 
     tgt
         Only these minions.
@@ -76,6 +76,7 @@ def pillar(
             report.compare(ctx.cache.fetch("pillar", minion), compiled, minion)
             unread.add(compiled, layers)
     report.warnings.extend(unread.lines())
+    report.unknown = unread.unknown
     return report.as_map()
 
 
@@ -130,6 +131,7 @@ class _Report:
         self.checked: list[str] = []
         self.without_grains: list[str] = []
         self.warnings: list[str] = []
+        self.unknown = ""
         self._without_pillar: list[str] = []
         self._errors: dict[str, dict[str, Any]] = {}
         self._changes: list[dict[str, Any]] = []
@@ -183,6 +185,8 @@ class _Report:
         }
         if self.warnings:
             found["warnings"] = self.warnings
+        if self.unknown:
+            found["unused keys cannot be told"] = self.unknown
         if self.without_grains:
             found["without cached grains, not checked"] = self.without_grains
         if self._without_pillar:

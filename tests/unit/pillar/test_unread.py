@@ -59,6 +59,24 @@ def test_what_is_told_where_it_is_not_all_known(
 
 
 def test_nothing_is_unused_while_files_were_left_out() -> None:
-    found = Readings(is_complete=False)
-    read_states(found, STATES, "x.sls")
+    found = Readings()
+    found.doubt("files of git are not looked at")
+    read_states(found, STATES + "{{ pillar }}", "x.sls")
     assert list(find_unread({"old": 1}, found)) == []
+    assert found.unknown == "files of git are not looked at"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (STATES, ""),
+        (STATES + "{{ pillar | json }}", "x.sls:4"),
+        (STATES + "{% for key in pillar.keys() %}{% endfor %}", "x.sls:4"),
+        ("\n{{ salt['pillar.get'](name) }}", "x.sls:2"),
+        ("a: pillar[key]", "x.sls"),
+    ],
+)
+def test_which_file_may_read_any_key(text: str, place: str) -> None:
+    found = Readings()
+    read_states(found, text, "x.sls")
+    assert found.unknown == (place and f"{place} may read any key")

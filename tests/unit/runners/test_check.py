@@ -203,7 +203,9 @@ def test_files_elsewhere_may_read_any_key(world, states):
     world.settings["fileserver_backend"] = ["roots", "gitfs"]
     world.configure()
     world.write("part.sls", "part: 1\nold: 1\n")
-    assert "warnings" not in world.run()
+    found = world.run()
+    assert "warnings" not in found
+    assert found["unused keys cannot be told"] == "files of gitfs are not looked at"
 
 
 def test_a_linked_formula_is_read_and_a_loop_of_links_ends(world, states, tmp_path):
@@ -218,9 +220,12 @@ def test_a_linked_formula_is_read_and_a_loop_of_links_ends(world, states, tmp_pa
 def test_a_file_too_large_to_be_read_may_read_any_key(world, states):
     world.write("part.sls", "part: 1\nold: 1\n")
     (states / "data.bin").write_bytes(b"\0pillar" * 100_000)
-    assert len(world.run()["warnings"]) == 1
+    found = world.run()
+    assert len(found["warnings"]) == 1 and "unused keys cannot be told" not in found
     (states / "large.txt").write_text("{{ pillar.x }}" * 100_000)
-    assert "warnings" not in world.run()
+    found = world.run()
+    assert "warnings" not in found
+    assert found["unused keys cannot be told"] == f"{states}/large.txt is larger than 512 KiB"
 
 
 def test_only_so_many_keys_are_told(world, states):
