@@ -101,8 +101,8 @@ class ReportQuery:
     ``user``, ``path``, ``sls``, ``ident`` and ``function`` are exact, or globs if they hold ``*``,
     ``?`` or ``[``; a user is found behind ``sudo_`` too. ``path`` is the name of the resource, or
     that of one which its changes tell of (``file.recurse``). ``minions`` is ``None`` for all.
-    ``only`` is ``changed``, ``would``, ``failed`` or empty. The newest come first, or with
-    ``slowest`` those that took longest.
+    ``only`` is ``changed``, ``would``, ``either`` (of these), ``failed`` or empty. The newest come
+    first, or with ``slowest`` those that took longest.
     """
 
     since_s: float = 0.0

@@ -444,6 +444,7 @@ SQLITE: Final = Dialect(
 _ONLY: Final = {
     "changed": "state_rows.changes <> '' AND state_rows.result IS NOT NULL",
     "would": "state_rows.result IS NULL",
+    "either": "(state_rows.changes <> '' OR state_rows.result IS NULL)",
     "failed": "state_rows.result = {false}",
 }
 

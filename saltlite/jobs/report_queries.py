@@ -29,7 +29,6 @@ SLOW_READ: Final = 20
 DRIFT_DAYS: Final = 7
 
 MOMENTS: Final = "yesterday, today, 2h, 7d, '3 days ago', 2026-01-02, 2026-01-02T03:04:05 (UTC)"
-RESULTS: Final = {"true": "true", "false": "failed", "none": "would"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +134,8 @@ def answer_changes(reports: Reports, query: ReportQuery, result: object) -> dict
     """What was changed, the newest first."""
     only = _read_result(result)
     # What a test run would change is no change; who asks for test runs means it.
-    if only == "changed" and query.test is True:
-        only = "would"
+    if result is None and query.test is not False:
+        only = "would" if query.test else "either"
     rows = reports.list_rows(dataclasses.replace(query, only=only))
     return _wrap_entries([_entry_of(run, row, query.path) for run, row in rows])
 

@@ -264,6 +264,7 @@ def _row_fits(row: StateRow, query: ReportQuery) -> bool:
         "": True,
         "changed": bool(row.changes) and row.result is not None,
         "would": row.result is None,
+        "either": bool(row.changes) or row.result is None,
         "failed": row.result is False,
     }
     inside = any(one.property.startswith(query.path) for one in row.changes)
