@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,8 @@ from saltlite.config.schema import default_of, options
 # It finds where a process's title is through the environment, which tests change: so it looks now.
 setproctitle.getproctitle()
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+import rooms  # noqa: E402
+
 os.environ["SHELL"] = "/bin/bash"  # commands run in it, and the cases were recorded with it
 
 SECTIONS: tuple[Any, ...] = (
@@ -95,7 +95,7 @@ class PassedTests:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
-        put_in_order(items)
+        rooms.put_in_order(items)
     path = config.getoption("--not-again")
     if not path:
         return
@@ -103,17 +103,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.nodeid in passed]
     items[:] = [item for item in items if item.nodeid not in passed]
     config.hook.pytest_deselected(items=left_out)
-
-
-def put_in_order(items: list[pytest.Item]) -> None:
-    """Files with tests that run alone, then the others, those of many tests first.
-
-    A test that runs alone waits until the others have ended, and all wait for it: in between tests
-    that take a minute, that would cost each worker a minute each time.
-    """
-    alone = {item.path for item in items if item.get_closest_marker("alone")}
-    size = Counter(item.path for item in items)
-    items.sort(key=lambda item: (item.path not in alone, -size[item.path]))
 
 
 def pytest_unconfigure() -> None:
@@ -131,19 +120,15 @@ def short_path() -> Iterator[Path]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Tests that are marked ``alone`` run while no other test does, though workers are several.
-
-    Outside pytest-timeout's own wrapper, so that waiting costs a test nothing.
-    """
+    """Have tests wait for each other: outside pytest-timeout's wrapper, where it costs them nothing."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return (yield)
     place = Path(item.config._tmp_path_factory.getbasetemp()).parent  # type: ignore[attr-defined]
-    how = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
-    with (place / "room").open("w") as room:
-        with (place / "door").open("w") as door:  # so that nobody passes one who waits
-            fcntl.flock(door, fcntl.LOCK_EX)
-            fcntl.flock(room, how)
-        try:
-            return (yield)
-        finally:  # in so many words: a process that the test has left holds the open file as well
-            fcntl.flock(room, fcntl.LOCK_UN)
+    with rooms.enter_room(place, item):
+        return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Whole files to each worker, as with ``--dist loadfile``, but for tests that run alone."""
+    return rooms.AloneInOneWorker(config, log) if config.option.dist == "loadfile" else None

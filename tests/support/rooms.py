@@ -1,0 +1,82 @@
+"""Which tests run beside which, and in which order, where several workers share a machine.
+
+A test marked ``alone`` says how long something may take. All such tests go to one worker, one after
+the other; beside one of them runs one test at most, of those that start no daemons, so that nobody
+waits for it. Of the others, files with many tests come first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+import pytest
+from repository import ROOT
+from xdist.scheduler import LoadFileScheduling
+
+ALONE = "alone"
+LIGHT = ("tests/docs/", "tests/property/", "tests/unit/", "tests/wire/")
+"""Tests that take one core at most."""
+
+
+class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
+    """Hands out files, and those with tests that run alone as if they were one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return ALONE if _has_alone(path) else path
+
+
+@lru_cache(maxsize=None)
+def _has_alone(path: str) -> bool:
+    return "pytest.mark.alone" in (ROOT / path).read_text()
+
+
+def put_in_order(items: list[pytest.Item]) -> None:
+    """Files with tests that run alone first: who begins with them last ends last."""
+    alone = {item.path for item in items if item.get_closest_marker(ALONE)}
+    size = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in alone, -size[item.path]))
+
+
+@contextlib.contextmanager
+def enter_room(place: Path, item: pytest.Item) -> Iterator[None]:
+    """Wait until a test may run; ``place`` is a directory that all workers share."""
+    with contextlib.ExitStack() as held:
+        if item.get_closest_marker(ALONE):
+            # Who waits behind the door is not passed; it stays shut.
+            _lock(held, place / "door", fcntl.LOCK_EX)
+            _lock(held, place / "room", fcntl.LOCK_EX)
+        elif item.nodeid.startswith(LIGHT):
+            if not _is_open(place / "door"):
+                _lock(held, place / "corner", fcntl.LOCK_EX)
+        else:
+            with contextlib.ExitStack() as passing:
+                _lock(passing, place / "door", fcntl.LOCK_EX)
+                _lock(held, place / "room", fcntl.LOCK_SH)
+        yield
+
+
+def _lock(held: contextlib.ExitStack, path: Path, how: int) -> None:
+    file = held.enter_context(path.open("w"))
+    fcntl.flock(file, how)
+    # In so many words: a process that the test has left holds the open file as well.
+    held.callback(fcntl.flock, file, fcntl.LOCK_UN)
+
+
+def _is_open(door: Path) -> bool:
+    with door.open("w") as file:
+        try:
+            _probe(file)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _probe(file: IO[str]) -> None:
+    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
