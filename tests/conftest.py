@@ -120,7 +120,7 @@ def short_path() -> Iterator[Path]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Have tests wait for each other: outside pytest-timeout's wrapper, where it costs them nothing."""
+    """Have tests wait for each other, outside pytest-timeout's wrapper: it costs them nothing."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return (yield)
     place = Path(item.config._tmp_path_factory.getbasetemp()).parent  # type: ignore[attr-defined]

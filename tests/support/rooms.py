@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -32,7 +32,7 @@ class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
         return ALONE if _has_alone(path) else path
 
 
-@lru_cache(maxsize=None)
+@cache
 def _has_alone(path: str) -> bool:
     return "pytest.mark.alone" in (ROOT / path).read_text()
 
