@@ -1,8 +1,8 @@
 """Which tests run beside which, and in which order, where several workers share a machine.
 
 A test marked ``alone`` says how long something may take. All such tests go to one worker, one after
-the other; beside one of them runs one test at most, of those that start no daemons, so that nobody
-waits for it. Of the others, files with many tests come first.
+the other, and beside one of them runs one other test at most: most of them wait for something, and
+use less than half a core. Of the others, files with many tests come first.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 import pytest
 from repository import ROOT
 from xdist.scheduler import LoadFileScheduling
 
 ALONE = "alone"
-LIGHT = ("tests/docs/", "tests/property/", "tests/unit/", "tests/wire/")
-"""Tests that take one core at most."""
 
 
 class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
@@ -49,16 +46,13 @@ def enter_room(place: Path, item: pytest.Item) -> Iterator[None]:
     """Wait until a test may run; ``place`` is a directory that all workers share."""
     with contextlib.ExitStack() as held:
         if item.get_closest_marker(ALONE):
-            # Who waits behind the door is not passed; it stays shut.
+            # The door is shut before the room is empty: who comes meanwhile goes to the corner.
             _lock(held, place / "door", fcntl.LOCK_EX)
             _lock(held, place / "room", fcntl.LOCK_EX)
-        elif item.nodeid.startswith(LIGHT):
-            if not _is_open(place / "door"):
-                _lock(held, place / "corner", fcntl.LOCK_EX)
+        elif _is_open(place / "door"):
+            _lock(held, place / "room", fcntl.LOCK_SH)
         else:
-            with contextlib.ExitStack() as passing:
-                _lock(passing, place / "door", fcntl.LOCK_EX)
-                _lock(held, place / "room", fcntl.LOCK_SH)
+            _lock(held, place / "corner", fcntl.LOCK_EX)
         yield
 
 
@@ -72,11 +66,7 @@ def _lock(held: contextlib.ExitStack, path: Path, how: int) -> None:
 def _is_open(door: Path) -> bool:
     with door.open("w") as file:
         try:
-            _probe(file)
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-    return True
-
-
-def _probe(file: IO[str]) -> None:
-    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
