@@ -20,6 +20,7 @@ from saltlite.config.schema import default_of, options
 setproctitle.getproctitle()
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 import rooms  # noqa: E402
+import two_runs  # noqa: E402
 
 os.environ["SHELL"] = "/bin/bash"  # commands run in it, and the cases were recorded with it
 
@@ -28,9 +29,6 @@ SECTIONS: tuple[Any, ...] = (
     *(master.FileOptions, master.PillarOptions, minion.FileOptions, minion.PillarOptions),
 )
 """The options with directories of their own on a machine with Salt."""
-
-DAEMON_TESTS = ("tests/integration/", "tests/fault/", "tests/attack/")
-"""Tests that start daemons and wait for them, which takes most of a run's time."""
 
 OWN_ROOT = tempfile.mkdtemp(prefix="sl-own-", dir="/tmp")
 """Instead of ``/`` for the directories that a test does not name: what Salt has on this machine
@@ -65,44 +63,17 @@ os.chmod(OWN_ROOT, 0o755)  # tests become other users, who read it too
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("two runs of one change, see .ci/run")
-    # Variables, since tests start other pytests, which know no such options.
-    passed, known = (os.environ.get(f"SALTLITE_{one}") for one in ("PASSED_TO", "NOT_AGAIN"))
-    group.addoption("--passed-to", type=Path, default=passed, help="write the names that pass")
-    group.addoption("--not-again", type=Path, default=known, help="leave out daemons' tests in it")
+    two_runs.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    path = config.getoption("--passed-to")
-    if path and not hasattr(config, "workerinput"):  # the controller hears of all workers' tests
-        config.pluginmanager.register(PassedTests(path))
+    for plugin in two_runs.list_plugins(config):
+        config.pluginmanager.register(plugin)
 
 
-class PassedTests:
-    """Writes down which tests have passed, one name a line."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w")
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
-            self._file.write(f"{report.nodeid}\n")
-
-    def pytest_sessionfinish(self) -> None:
-        self._file.close()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         rooms.put_in_order(items)
-    path = config.getoption("--not-again")
-    if not path:
-        return
-    passed = {name for name in path.read_text().splitlines() if name.startswith(DAEMON_TESTS)}
-    left_out = [item for item in items if item.nodeid in passed]
-    items[:] = [item for item in items if item.nodeid not in passed]
-    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_unconfigure() -> None:
