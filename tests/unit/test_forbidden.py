@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -154,23 +154,37 @@ SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output"}
 Finder = Callable[[ast.AST], bool]
 
 
+KINDS = (ast.Call, ast.ClassDef, ast.ExceptHandler, ast.Import, ast.ImportFrom)
+"""What is looked at."""
+
+
 @functools.cache
-def sources() -> list[tuple[str, ast.Module]]:
-    """Every file by its name in the package, parsed."""
-    paths = sorted(PACKAGE.rglob("*.py"))
+def nodes() -> dict[str, list[ast.AST]]:
+    """By the file's name in the package, what finders may pick."""
+    return {
+        str(path.relative_to(PACKAGE)): [
+            node
+            for node in ast.walk(ast.parse(path.read_text(), str(path)))
+            if isinstance(node, KINDS)
+        ]
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+@functools.cache
+def places(finder: Finder) -> list[tuple[str, int]]:
+    """File and line of every node that ``finder`` picks."""
     return [
-        (str(path.relative_to(PACKAGE)), ast.parse(path.read_text(), str(path))) for path in paths
+        (name, getattr(node, "lineno", 0))
+        for name, found in nodes().items()
+        for node in found
+        if finder(node)
     ]
 
 
-def findings(finder: Finder, exceptions: object = ()) -> list[str]:
+def findings(finder: Finder, exceptions: Container[str] = ()) -> list[str]:
     """``file:line`` of every node that ``finder`` picks, except in the files named."""
-    found = []
-    for name, tree in sources():
-        if name in exceptions:  # type: ignore[operator]
-            continue
-        found += [f"{name}:{getattr(node, 'lineno', 0)}" for node in ast.walk(tree) if finder(node)]
-    return found
+    return [f"{name}:{line}" for name, line in places(finder) if name not in exceptions]
 
 
 def dotted(node: ast.AST) -> str:
@@ -304,7 +318,7 @@ def test_files_are_written_through_disk() -> None:
 
 
 def uses(table: dict[str, str], finder: Finder) -> set[str]:
-    return {place.rpartition(":")[0] for place in findings(finder)} & set(table)
+    return {name for name, _line in places(finder)} & set(table)
 
 
 @pytest.mark.parametrize(
@@ -344,7 +358,7 @@ def test_no_exception_outlives_its_reason(table: dict[str, str], finder: Finder)
     ],
 )
 def test_the_finders_find(code: str, finder: Finder) -> None:
-    assert any(finder(node) for node in ast.walk(ast.parse(code)))
+    assert any(finder(node) for node in ast.walk(ast.parse(code)) if isinstance(node, KINDS))
 
 
 @pytest.mark.parametrize(
@@ -367,8 +381,8 @@ def test_every_dataclass_says_what_it_is() -> None:
     """Also the private ones: for one that does not, Python loads half a megabyte to say it."""
     silent = [
         f"{name}:{node.lineno} {node.name}"
-        for name, tree in sources()
-        for node in ast.walk(tree)
+        for name, found in nodes().items()
+        for node in found
         if isinstance(node, ast.ClassDef)
         and any("dataclass" in ast.unparse(one) for one in node.decorator_list)
         and not ast.get_docstring(node)
