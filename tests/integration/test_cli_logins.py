@@ -71,40 +71,43 @@ def test_who_is_asked_for_name_and_password(cluster: Cluster) -> None:
     assert said(ran) == (0, "password: m1:\n    True")
 
 
-WRONG = ["--username", "dora", "--password", "no"]
+def wrong(name: str) -> list[str]:
+    """A login that fails. Each failure of a name is answered later than the one before."""
+    return ["--username", name, "--password", "no"]
+
+
+def failure_of(name: str) -> str:
+    return f'Authentication failure of type "eauth" occurred for user {name}.'
 
 
 def test_a_wrong_login(cluster: Cluster) -> None:
     """Real Salt ends with 0; see docs/differences.md."""
-    assert said(cluster.salt("-a", "file", *WRONG, "m1", "test.ping")) == (
-        2, "Authentication error occurred.",
-    )  # fmt: skip
-    eauth = 'Authentication failure of type "eauth" occurred for user dora.'
-    assert said(cluster.salt_run("-a", "file", *WRONG, "jobs.active")) == (2, eauth)
-    assert said(cluster.salt_key("--eauth", "file", *WRONG, "-L")) == (2, eauth)
-    assert said(cluster.salt("-T", "-a", "file", *WRONG, "m1", "test.ping")) == (
-        2, "Authentication error occurred.",
-    )  # fmt: skip
+    failed = (2, "Authentication error occurred.")
+    assert said(cluster.salt("-a", "file", *wrong("dora"), "m1", "test.ping")) == failed
+    assert said(cluster.salt("-T", "-a", "file", *wrong("doris"), "m1", "test.ping")) == failed
+    ran = cluster.salt_run("-a", "file", *wrong("dorothy"), "jobs.active")
+    assert said(ran) == (2, failure_of("dorothy"))
+    ran = cluster.salt_key("--eauth", "file", *wrong("dolly"), "-L")
+    assert said(ran) == (2, failure_of("dolly"))
 
 
 def test_a_refusal_is_written_by_the_outputter(cluster: Cluster) -> None:
     """As real Salt 3006.30, whose exit code is 0."""
-    asked = ["-a", "file", *WRONG]
-    eauth = 'Authentication failure of type "eauth" occurred for user dora.'
-    assert said(cluster.salt("--out=json", *asked, "m1", "test.ping")) == (
-        2, json.dumps("Authentication error occurred."),
-    )  # fmt: skip
-    assert said(cluster.salt_run("--out=json", *asked, "jobs.active")) == (2, json.dumps(eauth))
-    assert said(cluster.salt_run("--out=quiet", *asked, "jobs.active")) == (2, "")
-    asked[0] = "--eauth"
-    assert said(cluster.salt_key("--out=json", *asked, "-L")) == (2, json.dumps(eauth))
+    ran = cluster.salt("--out=json", "-a", "file", *wrong("emil"), "m1", "test.ping")
+    assert said(ran) == (2, json.dumps("Authentication error occurred."))
+    ran = cluster.salt_run("--out=json", "-a", "file", *wrong("emma"), "jobs.active")
+    assert said(ran) == (2, json.dumps(failure_of("emma")))
+    ran = cluster.salt_run("--out=quiet", "-a", "file", *wrong("elsa"), "jobs.active")
+    assert said(ran) == (2, "")
+    ran = cluster.salt_key("--out=json", "--eauth", "file", *wrong("erna"), "-L")
+    assert said(ran) == (2, json.dumps(failure_of("erna")))
 
 
 def test_what_the_list_does_not_allow(cluster: Cluster) -> None:
     ben = ["--username", "ben", "--password", "pw"]
     ran = cluster.salt("-a", "file", *ben, "m1", "cmd.run", "id")
     assert said(ran) == (0, "Authorization error occurred.")
-    eauth = 'Authentication failure of type "eauth" occurred for user ben.'
+    eauth = failure_of("ben")
     assert said(cluster.salt_run("-a", "file", *ben, "jobs.active")) == (2, eauth)
     assert said(cluster.salt_key("--eauth", "file", *ben, "-y", "-d", "m1")) == (2, eauth)
     assert (cluster.pki_dir / "minions" / "m1").exists()
