@@ -2,7 +2,8 @@
 
 A test marked ``alone`` says how long something may take. All such tests go to one worker, one after
 the other, and beside one of them runs one other test at most: most of them wait for something, and
-use less than half a core. Of the others, files with many tests come first.
+use less than half a core. Of the others, those that start daemons come before ``tests/unit``, whose
+files are many and short, so that all workers end at once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from repository import ROOT
 from xdist.scheduler import LoadFileScheduling
 
 ALONE = "alone"
+FIRST = ("behaviour", "docs", "property", "wire")
+"""Beside those that run alone: directories whose tests start no daemons."""
+LAST = ("unit",)
 
 
 class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
@@ -35,10 +39,16 @@ def _has_alone(path: str) -> bool:
 
 
 def put_in_order(items: list[pytest.Item]) -> None:
-    """Files with tests that run alone first: who begins with them last ends last."""
+    """Sort them by file: those with tests that run alone first, and of the others the largest."""
     alone = {item.path for item in items if item.get_closest_marker(ALONE)}
     size = Counter(item.path for item in items)
-    items.sort(key=lambda item: (item.path not in alone, -size[item.path]))
+
+    def rank(item: pytest.Item) -> tuple[int, int]:
+        folder = item.nodeid.split("/")[1]
+        step = 0 if item.path in alone else 1 if folder in FIRST else 3 if folder in LAST else 2
+        return step, -size[item.path]
+
+    items.sort(key=rank)
 
 
 @contextlib.contextmanager
