@@ -24,12 +24,30 @@ FIRST = ("behaviour", "docs", "property", "wire")
 """Beside those that run alone: directories whose tests start no daemons."""
 LAST = ("unit",)
 
+BY_PARAMETER = ("tests/interop/test_syndic_trees.py",)
+"""Files that hand their parameter to a fixture which takes a minute: one part for each value."""
+LONG = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "interop/test_syndic_trees", "integration/test_cluster_nodes", "interop/test_pairs",
+        "interop/test_files_between", "interop/test_coming_from_salt",
+        "interop/test_same_answers", "integration/test_syndics",
+        "integration/test_quickstart_cluster", "integration/test_packages",
+        "interop/test_mine_and_peers", "integration/test_cluster_shares", "interop/test_fleet",
+        "interop/test_custom_code_pairs", "attack/test_growth", "fault/test_corrupt_files",
+        "integration/test_tutorial", "integration/test_key_policies",
+    )
+)  # fmt: skip
+"""Files that take about a minute, or more: whoever gets one begins with it."""
+
 
 class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
     """Hands out files, and those with tests that run alone as if they were one."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
+        if path in BY_PARAMETER:
+            return f"{path}{nodeid.partition('[')[2]}"
         return ALONE if _has_alone(path) else path
 
 
@@ -39,14 +57,14 @@ def _has_alone(path: str) -> bool:
 
 
 def put_in_order(items: list[pytest.Item]) -> None:
-    """Sort them by file: those with tests that run alone first, and of the others the largest."""
+    """Sort them by file: those with tests that run alone first, then long ones, then large ones."""
     alone = {item.path for item in items if item.get_closest_marker(ALONE)}
     size = Counter(item.path for item in items)
 
-    def rank(item: pytest.Item) -> tuple[int, int]:
+    def rank(item: pytest.Item) -> tuple[int, bool, int]:
         folder = item.nodeid.split("/")[1]
         step = 0 if item.path in alone else 1 if folder in FIRST else 3 if folder in LAST else 2
-        return step, -size[item.path]
+        return step, item.nodeid.partition("::")[0] not in LONG, -size[item.path]
 
     items.sort(key=rank)
 
