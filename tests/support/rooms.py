@@ -38,7 +38,7 @@ LONG = frozenset(
         "integration/test_tutorial", "integration/test_key_policies",
     )
 )  # fmt: skip
-"""Files that take about a minute, or more: whoever gets one begins with it."""
+"""Files that take about a minute, or more: they begin before others of their kind."""
 
 
 class AloneInOneWorker(LoadFileScheduling):  # type: ignore[misc]
