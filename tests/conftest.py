@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -74,6 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         rooms.put_in_order(items)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what has been collected to no later collection of garbage: it is most of the memory."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -48,7 +48,7 @@ def is_refused(connection: socket.socket) -> bool:
     """Whether salt-api has answered 503, or has closed the connection already."""
     connection.setblocking(False)
     try:
-        answer = connection.recv(100)
+        answer = connection.recv(100, socket.MSG_PEEK)  # it is looked at again
     except BlockingIOError:
         return False
     except ConnectionError:

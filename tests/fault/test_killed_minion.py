@@ -168,7 +168,7 @@ def test_a_job_in_a_thread_has_a_guard_too(tmp_path: Path) -> None:
     with running(minions=1, minion_options={"multiprocessing": False}) as world:
         site, minion = Site(world), world.minions["m1"]
         world.salt("m1", "cmd.run", "true")
-        assert not minion.titled(TITLE)
+        eventually(lambda: not minion.titled(TITLE), what="no guard is left without a command")
         site.begin("run", "background")
         kill_all(minion)
         eventually(site.ended("run"), within_s=5.0, what="no command is left")

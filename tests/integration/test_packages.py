@@ -110,7 +110,6 @@ def test_nothing_in_it_knows_where_it_was_built(packages: Path, tmp_path: Path) 
 
 
 @pytest.mark.root
-@pytest.mark.alone
 def test_from_the_packages_to_an_answered_job(packages: Path) -> None:
     """README's lines, typed on an overlay of this machine, without a network."""
     if os.geteuid() != 0:

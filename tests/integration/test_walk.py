@@ -19,7 +19,6 @@ ROOTS = [Path(name) for name in os.environ.get("SALTLITE_ROOTFS", "").split(":")
 
 @pytest.mark.slow
 @pytest.mark.root
-@pytest.mark.alone
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(not ROOTS, reason="SALTLITE_ROOTFS names no bare root file system")
 @pytest.mark.parametrize("rootfs", ROOTS, ids=lambda path: path.name)

@@ -1,7 +1,7 @@
 """Which tests run beside which, and in which order, where several workers share a machine.
 
 A test marked ``alone`` says how long something may take. All such tests go to one worker, one after
-the other, and beside one of them runs one other test at most: most of them wait for something, and
+the other, and beside one of them run two other tests at most: most of them wait for something, and
 use less than half a core. Of the others, those that start daemons come before ``tests/unit``, whose
 files are many and short, so that all workers end at once.
 """
@@ -79,8 +79,8 @@ def enter_room(place: Path, item: pytest.Item) -> Iterator[None]:
             _lock(held, place / "room", fcntl.LOCK_EX)
         elif _is_open(place / "door"):
             _lock(held, place / "room", fcntl.LOCK_SH)
-        else:
-            _lock(held, place / "corner", fcntl.LOCK_EX)
+        elif not _try_lock(held, place / "corner"):
+            _lock(held, place / "other corner", fcntl.LOCK_EX)
         yield
 
 
@@ -91,10 +91,14 @@ def _lock(held: contextlib.ExitStack, path: Path, how: int) -> None:
     held.callback(fcntl.flock, file, fcntl.LOCK_UN)
 
 
+def _try_lock(held: contextlib.ExitStack, path: Path) -> bool:
+    try:
+        _lock(held, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _is_open(door: Path) -> bool:
-    with door.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    with contextlib.ExitStack() as looking:
+        return _try_lock(looking, door)
