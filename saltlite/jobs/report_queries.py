@@ -97,8 +97,8 @@ def _read_test(given: object) -> bool | None:
 
 
 def _read_result(given: object) -> str:
-    """``changed``, ``failed`` or ``would``, by the result that is asked for."""
-    found = {"none": "changed", "true": "changed", "false": "failed", "would": "would"}.get(
+    """``changed``, ``failed`` or ``would``, by the result that is asked for; ``""`` for none."""
+    found = {"none": "", "true": "changed", "false": "failed", "would": "would"}.get(
         str(given).lower()
     )
     if found is None:
@@ -134,8 +134,10 @@ def answer_changes(reports: Reports, query: ReportQuery, result: object) -> dict
     """What was changed, the newest first."""
     only = _read_result(result)
     # What a test run would change is no change; who asks for test runs means it.
-    if result is None and query.test is not False:
-        only = "would" if query.test else "either"
+    if query.test and only in ("", "changed"):
+        only = "would"
+    elif not only:
+        only = "either" if query.test is None else "changed"
     rows = reports.list_rows(dataclasses.replace(query, only=only))
     return _wrap_entries([_entry_of(run, row, query.path) for run, row in rows])
 

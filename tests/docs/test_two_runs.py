@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from repository import ROOT
-from two_runs import VARIABLES
+from two_runs import NOT_AGAIN, PASSED_TO
 
 FOLDER = "tests/unit/renderers"
 FILES = [f"{FOLDER}/test_pyobjects.py", f"{FOLDER}/test_stateconf.py"]
-OF_THIS_RUN = tuple(VARIABLES.values())
+OF_THIS_RUN = (PASSED_TO, NOT_AGAIN)
 
 
 def run(*options: str) -> str:
@@ -37,6 +37,9 @@ def test_what_passed_is_written_down_and_left_out(tmp_path: Path) -> None:
     of_one, of_other = ([one for one in names if one.startswith(f"{file}::")] for file in FILES)
     assert of_one and of_other and first.startswith(f"{len(names)} passed in")
     assert sorted(set(lines) - set(names)) == FILES
+    passed.write_text("of the whole run")
+    run(f"--passed-to={passed}", "--last-failed")
+    assert passed.read_text() == "of the whole run"
     passed.write_text("\n".join([*of_one[1:], *of_other, FILES[1]]))
     second = run(f"--not-again={passed}")
     # files of which nothing is left are not opened, so their tests are not counted

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-VARIABLES = {"passed_to": "SALTLITE_PASSED_TO", "not_again": "SALTLITE_NOT_AGAIN"}
-"""Tests start other pytests, which know no such options."""
+PASSED_TO, NOT_AGAIN = "SALTLITE_PASSED_TO", "SALTLITE_NOT_AGAIN"
+"""The same by the environment: tests start other pytests, which know no such options."""
 
 ALL_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
@@ -23,7 +23,7 @@ ALL_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 def add_options(parser: pytest.Parser) -> None:
     """The options of both runs."""
     group = parser.getgroup("two runs of one change, see .ci/run")
-    passed, known = (os.environ.get(name) for name in VARIABLES.values())
+    passed, known = os.environ.get(PASSED_TO), os.environ.get(NOT_AGAIN)
     group.addoption("--passed-to", type=Path, default=passed, help="write what passes")
     group.addoption("--not-again", type=Path, default=known, help="leave out what is in it")
 
@@ -71,7 +71,9 @@ def list_plugins(config: pytest.Config) -> Sequence[object]:
     """What does it, as far as it is asked for."""
     found: list[object] = []
     passed, known = config.getoption("--passed-to"), config.getoption("--not-again")
-    if passed and not hasattr(config, "workerinput"):  # the controller hears of all workers' tests
+    is_worker = hasattr(config, "workerinput")  # the controller hears of all workers' tests
+    # Who runs a few again sees no file as a whole: what the whole run has written stays.
+    if passed and not is_worker and not config.getoption("lf", default=False):
         found.append(PassedTests(passed))
     if known:
         found.append(NotAgain(known))
