@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import yaml
 
 from saltlite.config.load import load_master, load_minion
 from saltlite.doctor.finding import Finding
-from saltlite.doctor.machine import Lookup, Machine, ProcessFacts
+from saltlite.doctor.machine import Lookup, Machine, ProcessFacts, name_user
 from saltlite.doctor.master.facts import MasterFacts
 from saltlite.doctor.minion.facts import MinionFacts
 
@@ -110,7 +111,8 @@ def write_options(directory: Path, name: str, options: Mapping[str, Any]) -> Pat
     """An ordinary configuration file with everything below its directory."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / name
-    path.write_text(yaml.safe_dump({"root_dir": str(directory), "user": "root", **options}))
+    own_name = name_user(os.geteuid())  # who has what a test writes
+    path.write_text(yaml.safe_dump({"root_dir": str(directory), "user": own_name, **options}))
     path.chmod(0o600)
     return path
 
