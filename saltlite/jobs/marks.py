@@ -37,7 +37,7 @@ JOB: Final = 1
 """A worker with a job: its client asked; it came to ReqServer, was taken, is on record, was given
 to Publisher."""
 SENT: Final = 2
-"""Publisher has sent a job."""
+"""Publisher sends a job: when it began to."""
 RETURN: Final = 3
 """A worker with a return: it came to ReqServer, was taken, is on record, the bus was told."""
 SEEN: Final = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timezone
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass, replace
@@ -132,7 +132,8 @@ def master_times(found: Iterable[Mark], jid: str, minion: str) -> MasterTimes:
                 handed_us=fifth, worker=mark.process,
             )  # fmt: skip
         elif mark.kind == marks.SENT:
-            times = replace(times, sent_us=first)
+            # After a restart it is sent once more, to those who had it before as well.
+            times = replace(times, sent_us=min(first, times.sent_us or first))
         elif mark.minion != number:
             continue
         elif mark.kind == marks.RETURN:
@@ -258,12 +259,13 @@ def _way_back(minion: str, master: MasterTimes, own: JobTimes | None) -> list[Mo
 
 
 def _between(moments: Iterable[Moment]) -> list[Span]:
-    """Spans from each moment that is known to the next one."""
+    """Spans from each moment that is known to the next one, without gap or overlap."""
     known = [one for one in moments if one.at_us]
+    # A process may say what it has done when the next one is already at it.
+    reached = list(accumulate((one.at_us for one in known), max))
     return [
-        # What two processes say of one instant may cross by some microseconds.
-        Span(before.at_us, max(before.at_us, after.at_us), after.where, after.what)
-        for before, after in pairwise(known)
+        Span(begin_us, end_us, after.where, after.what)
+        for (begin_us, end_us), after in zip(pairwise(reached), known[1:], strict=True)
     ]
 
 

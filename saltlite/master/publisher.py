@@ -162,8 +162,8 @@ class Publisher:
                 order = as_map(unpack_bin(frame), "order")
                 job = as_map(order.get("job"), "job")
                 if "frame" in order:  # sealed by another node of the cluster, or by us for all
-                    self._send_frame(port, as_bytes(order["frame"], "frame"), order.get("topics"))
-                    self._marks.note(SENT, str(job.get("jid")), "", time.time_ns() // 1000)
+                    sealed = as_bytes(order["frame"], "frame")
+                    self._send_frame(port, job.get("jid"), sealed, order.get("topics"))
                 else:
                     self._publish_job(port, job, order.get("topics"))
                 if self._repeats is not None:
@@ -188,15 +188,17 @@ class Publisher:
             sig_algo=keys.publish_signing_algorithm,
         )
         log.debug("Publishing job %s, serial %d", job.get("jid"), serial)
-        self._send_frame(port, message, topics)
-        self._marks.note(SENT, str(job.get("jid")), "", time.time_ns() // 1000)
+        self._send_frame(port, job.get("jid"), message, topics)
 
-    def _send_frame(self, port: PublishPort, message: bytes, topics: Any) -> None:
-        if not self._shared.config.network.zmq_filtering:
+    def _send_frame(self, port: PublishPort, jid: Any, message: bytes, topics: Any) -> None:
+        # Before it is sent: the first minion may have it sooner than this goes on.
+        sent_us = time.time_ns() // 1000
+        if self._shared.config.network.zmq_filtering:
+            for topic in topics or ():
+                port.publish(topic, message)
+        else:
             port.publish(message)
-            return
-        for topic in topics or ():
-            port.publish(topic, message)
+        self._marks.note(SENT, str(jid), "", sent_us)
 
     def _renew_key(self) -> None:
         try:

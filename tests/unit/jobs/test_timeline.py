@@ -1,5 +1,7 @@
 """Where the time of a job went: from marks and states to spans."""
 
+from itertools import pairwise
+
 import pytest
 
 from saltlite.core.dataclasses import replace
@@ -53,6 +55,20 @@ def test_marks_are_told_apart():
 
 def test_without_marks_the_jid_says_when_the_job_was_published():
     assert master_times([], JID, "web1").stored_us == 1_767_323_045_000_006
+
+
+def test_a_job_that_was_sent_once_more_was_sent_at_first():
+    found = [Mark("Publisher", SENT, 0, (one, 0, 0, 0, 0)) for one in (600, 6, 60)]
+    assert master_times(found, JID, "web1").sent_us == 6
+
+
+def test_moments_that_cross_leave_neither_gap_nor_overlap():
+    """A worker says that a job is handed over, when Publisher has long sent it."""
+    late = replace(MASTER, handed_us=NOON + 250, fired_us=NOON + 3 * S + 95)
+    line = timeline("web1", late, OWN)
+    for before, after in pairwise(line.spans):
+        assert before.begin_us <= before.end_us == after.begin_us
+    assert sum(one.took_us for one in line.spans) == line.total_us
 
 
 def test_spans_follow_one_another_without_gaps():
