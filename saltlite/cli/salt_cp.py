@@ -91,6 +91,8 @@ class _SaltCp:
         self.target, *sources, self.dest = arguments
         self.sources = [Path(source) for source in sources]
         self.screen = Screen.of(config, options)
+        self.lost: dict[str, str] = {}
+        """Who did not return, and what is known of that; for a file or a piece of one."""
 
     def run(self) -> int:
         """Copy; the exit code says whether the sources were there and all of them arrived."""
@@ -152,10 +154,12 @@ class _SaltCp:
         for number, (piece, mode) in enumerate(self._read_pieces(file.source)):
             arg = [file.dest, piece, number > 0, not self.options.no_compression, mode]
             answers = self._run_on_minions(client, tgt, tgt_type, "cp.recv_chunked", arg)
-            if answers is None:
-                return said
-            said = {**(said or {}), **answers}
-            tgt, tgt_type = [one for one, ok in answers.items() if ok is True], "list"
+            if answers is None and said is None:
+                return None
+            # Who has a part of it and says no more has not got it.
+            unsaid: dict[str, Any] = dict.fromkeys(tgt, False) if number else {}
+            said = {**(said or {}), **unsaid, **(answers or {})}
+            tgt, tgt_type = [one for one, ok in (answers or {}).items() if ok is True], "list"
             if not tgt:
                 return said
         if said is not None and number > 0:
@@ -177,7 +181,8 @@ class _SaltCp:
         for minion in got:
             found = hashes.get(minion)
             if found != digest.hexdigest():
-                complain(f"{minion}: {file.dest} is not what was sent ({found!r})", EX_FAILED)
+                if minion not in self.lost:
+                    complain(f"{minion}: {file.dest} is not what was sent ({found!r})", EX_FAILED)
                 said[minion] = False
 
     def _read_pieces(self, path: Path) -> Iterator[tuple[str, int]]:
@@ -198,8 +203,8 @@ class _SaltCp:
     def _run_on_minions(
         self, client: JobClient, tgt: str | list[str], tgt_type: str, fun: str, arg: list[Any]
     ) -> dict[str, Any] | None:
-        """What the minions returned, ``None`` if nobody matches."""
-        from saltlite.client.collect import MinionReturn
+        """What the minions returned, ``None`` if nobody matches. Who did not is in ``lost``."""
+        from saltlite.client.collect import MinionReturn, NotReturned
         from saltlite.client.job_request import JobRequest
 
         options = {"delimiter": self.options.delimiter} if self.options.delimiter != ":" else {}
@@ -214,8 +219,14 @@ class _SaltCp:
         run = client.start(request)
         if run is None:
             return None
+        answers: dict[str, Any] = {}
         with run:
-            return {one.id: one.return_ for one in run if isinstance(one, MinionReturn)}
+            for one in run:
+                if isinstance(one, MinionReturn):
+                    answers[one.id] = one.return_
+                elif isinstance(one, NotReturned):
+                    self.lost[one.id] = client.explain_loss(one).partition("\n")[0]
+        return answers
 
     def _read_target(self) -> tuple[str | list[str], str]:
         kind = groups.target_type(self.options)
@@ -236,8 +247,12 @@ class _SaltCp:
 
             self.screen.line(NOBODY_MATCHED)
             return EX_NOBODY
-        self.screen.show(returned)
-        return EX_OK if all(map(_has_arrived, returned.values())) else EX_FAILED
+        if returned or not self.lost:
+            self.screen.show(returned)
+        for minion, why in sorted(self.lost.items()):
+            complain(f"{minion}: {why}")
+        arrived = all(map(_has_arrived, returned.values()))
+        return EX_OK if arrived and not self.lost else EX_FAILED
 
 
 def _has_arrived(said: object) -> bool:

@@ -159,6 +159,39 @@ def test_who_failed_gets_no_more_pieces(run, master, tmp_path):
     assert len(master.published) == 1
 
 
+@pytest.mark.parametrize("options", [[], ["-C"]])
+def test_a_minion_that_does_not_return_is_named(run, master, text, options):
+    master.minions["db1"] = None
+    assert run(*options, "*", text, "/m/f1") == (
+        1,
+        f"web1:\n    ----------\n    {'/m/f1' if options else '/m/f1f1'}:\n        True\n",
+        "db1: Minion did not return. [No response]\n",
+    )
+
+
+def test_nobody_returns(run, master, text):
+    master.minions["web1"] = None
+    assert run("web1", text, "/m/") == (1, "", "web1: Minion did not return. [No response]\n")
+
+
+@pytest.mark.parametrize("last", ["cp.recv_chunked", "file.get_hash"])
+def test_who_falls_silent_has_not_got_the_file(run, master, tmp_path, last):
+    """After the first piece, or after all of them."""
+    big = tmp_path / "big"
+    big.write_bytes(b"x" * 200_000)
+
+    def falls_silent(load):
+        if load["fun"] == last and (last == "file.get_hash" or load["arg"][2]):
+            return None
+        return {"return": True}
+
+    master.minions["web1"] = falls_silent
+    code, out, err = run("-C", "web1", big, "/m/big")
+    assert code == 1
+    assert out == "web1:\n    ----------\n    /m/big:\n        False\n"
+    assert err == "web1: Minion did not return. [No response]\n"
+
+
 @pytest.mark.parametrize("options", [["-C"], []])
 def test_a_missing_source(run, master, text, tmp_path, options):
     path = tmp_path / "nosuch"
