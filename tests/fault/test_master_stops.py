@@ -144,6 +144,7 @@ def test_a_full_disk_refuses_jobs_loses_no_return_and_mends_itself(small_disk: C
     said = lab.history.refused[-1].said
     assert "not published" in said, said
     ran = cluster.salt("*", "test.ping")
+    assert ran.exit_code == 1
     assert len(ran.stdout.strip().splitlines()) == 1, ran.stdout
     assert "full" in ran.stdout
     assert ran.stderr == ""

@@ -15,9 +15,10 @@ import pytest
 from cluster import OURS, Cluster
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+# By tests/fault/test_master_stops.py and tests/attack/test_full_login_line.py.
 PROVED_ELSEWHERE = {
-    "the master could not publish the job: a full disk, a jid that is taken",  # tests/fault/test_master_stops.py
-    "too many logins wait to be checked",  # tests/attack/test_full_login_line.py
+    "the master could not publish the job: a full disk, a jid that is taken",
+    "too many logins wait to be checked",
 }
 NO_MASTER = "no master runs"
 UNREADABLE = "a configuration that cannot be read"
