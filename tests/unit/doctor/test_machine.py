@@ -41,12 +41,17 @@ def test_names():
 
 
 def test_processes():
-    code = "import os, time; os.fork() or time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", code]) as child:
+    # Both end when there is nothing more to read.
+    code = "import os, sys; os.fork() or print(flush=True); sys.stdin.read()"
+    argv = [sys.executable, "-c", code]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
         found = {one.pid: one for one in Machine().processes_below(os.getpid())}
         assert found[child.pid].parent == os.getpid()
         assert found[child.pid].age_s < 60
-        child.kill()
+        assert [one.pid for one in found.values() if one.parent == child.pid] != []
+        child.stdin.close()
+        child.wait()
 
 
 def test_limits_and_files(tmp_path):

@@ -74,7 +74,7 @@ AUTHENTICATION = [
     ("../x", "root", True),  # root may call himself what he likes
     ("../x", "alice", False),
     ("", "alice", False),
-    ("alice", "nobody", False),
+    ("alice", "dave", False),
 ]
 
 
