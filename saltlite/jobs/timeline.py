@@ -323,7 +323,8 @@ def _find_ahead(master: MasterTimes, own: JobTimes | None) -> int:
     """How far the minion's clock is ahead of the master's, 0 where nothing contradicts that."""
     if own is None or not own.received_us or not own.made_us:
         return 0
-    sent_us = master.sent_us or master.handed_us or master.stored_us
+    # Not when it was handed over: that is noted behind it, and the minion may have it by then.
+    sent_us = master.sent_us or master.stored_us
     back_us = master.return_came_us or master.return_taken_us
     if not sent_us or not back_us:
         return 0

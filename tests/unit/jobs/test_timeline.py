@@ -62,6 +62,11 @@ def test_a_job_that_was_sent_once_more_was_sent_at_first():
     assert master_times(found, JID, "web1").sent_us == 6
 
 
+def test_a_job_handed_over_behind_its_arrival_makes_no_clock_go_ahead():
+    late = replace(MASTER, sent_us=0, handed_us=NOON + 250)
+    assert timeline("web1", late, OWN).ahead_us == 0
+
+
 def test_moments_that_cross_leave_neither_gap_nor_overlap():
     """A worker says that a job is handed over, when Publisher has long sent it."""
     late = replace(MASTER, handed_us=NOON + 250, fired_us=NOON + 3 * S + 95)
