@@ -16,12 +16,17 @@ from typing import Any
 import pytest
 from programs import need
 
-# What functions write below the home directory or where they happen to run stays here, too.
-COVER_HOMES = """
+COVER = """
 cover() {  # a directory as it is, with whatever is written to it in $2, which is a tmpfs
     mkdir -p "$2/upper" "$2/work"
     mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$1"
 }
+"""
+
+# What functions write below the home directory or where they happen to run stays here, too.
+COVER_HOMES = (
+    COVER
+    + """
 if [ -r /root ]; then cover /root "$1/root-home"; fi
 case "$HOME" in
     /root | /root/* | "") ;;
@@ -36,6 +41,7 @@ copy_etc() {  # what an ordinary user may not read is left out, but for the list
 }
 cd /mnt
 """
+)
 
 SETUP = f"""
 set -e

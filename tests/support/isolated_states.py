@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isolated import COVER_HOMES, unshare
+from isolated import COVER, COVER_HOMES, unshare
 from repository import PROGRAMS
 
 SETUP = (
@@ -57,9 +57,9 @@ printf '127.0.0.1\\tlocalhost\\n' > "$1/etc/hosts"
 printf '# table\\n' > "$1/etc/fstab"
 mount --bind "$1/etc" /etc
 mount --bind "$1/home" /home
-mkdir -p "$1/upper/modules" "$1/work"
+mkdir -p "$1/upper/modules"
 cp -a "$1/lib/." "$1/upper/modules/"
-mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work" /usr/lib
+cover /usr/lib "$1"
 ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
 mkdir -p "$1/alternatives"
 if [ -d /var/lib/dpkg/alternatives ]; then  # and nothing is written to its log
@@ -78,18 +78,14 @@ exec "$@"
 )
 
 
-OVERLAY = """
-mount -t tmpfs none /mnt
-mkdir /mnt/upper /mnt/work
-mount -t overlay overlay -o lowerdir=/usr/lib,upperdir=/mnt/upper,workdir=/mnt/work /usr/lib
-"""
+COVER_LIBRARIES = f"{COVER}mount -t tmpfs none /mnt\ncover /usr/lib /mnt\n"
 
 
 @cache
 def overlay_fault(*argv: str) -> str:
     """Why ``/usr/lib`` cannot be covered in the namespaces that ``argv`` makes; empty if it can."""
     done = subprocess.run(
-        [*argv, "sh", "-ec", OVERLAY], capture_output=True, text=True, check=False
+        [*argv, "sh", "-ec", COVER_LIBRARIES], capture_output=True, text=True, check=False
     )
     return done.stderr.partition("\n")[0] if done.returncode else ""
 
