@@ -21,31 +21,60 @@ LATER = object()
 
 
 class _Stand:
-    """A function or a class of a module that is loaded when this is called or asked for anything.
+    """What a module has or gives, which is loaded when this is called or asked for anything.
 
     ``isinstance`` and inheritance go to the class that it stands for.
     """
 
     def __init__(self, load: Callable[[], Any]) -> None:
         self._load = load
+        self._found: Any = None
+
+    def _find(self) -> Any:
+        if self._found is None:
+            self._found = self._load()
+        return self._found
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        return self._load()(*args, **kwargs)
+        return self._find()(*args, **kwargs)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._load(), name)
+        return getattr(self._find(), name)
 
     def __instancecheck__(self, value: object) -> bool:
-        return isinstance(value, self._load())
+        return isinstance(value, self._find())
 
     def __subclasscheck__(self, other: type) -> bool:
-        return issubclass(other, self._load())
+        return issubclass(other, self._find())
 
     def __or__(self, other: object) -> object:
-        return self._load() | other
+        return self._find() | other
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[object, ...]:
-        return (self._load(),)
+        return (self._find(),)
+
+
+class LaterLogger(_Stand):
+    """A logger that loads ``logging`` with the first record that somebody wants."""
+
+    unwanted: frozenset[str] = frozenset()
+    """Methods whose records nobody wants, as long as ``logging`` is not loaded."""
+
+    def __init__(self, name: str | None = None) -> None:
+        def make() -> object:
+            load_now("logging")
+            return sys.modules["logging"].getLogger(name)
+
+        super().__init__(make)
+
+    def __getattr__(self, name: str) -> object:
+        if name in LaterLogger.unwanted and not is_loaded("logging"):
+            return _pass_over
+        return super().__getattr__(name)
+
+
+def _pass_over(*_args: object, **_kwargs: object) -> None:
+    """Log nothing."""
 
 
 def _leave_text(message: str) -> str:
@@ -97,6 +126,7 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
     "jinja2.parser": {"Parser": LATER},
     "json": {},  # zmq's send_json
     "locale": {},  # subprocess, for text
+    "logging": {"getLogger": LaterLogger},  # nearly all, and few commands log anything
     "pickle": {"DEFAULT_PROTOCOL": 5 if sys.version_info >= (3, 14) else 4},  # zmq's send_pyobj
     "platform": {"python_implementation": _name_implementation},  # zmq, to choose its backend
     "pprint": {},  # jinja2, for one filter; loads dataclasses
@@ -112,8 +142,11 @@ UNUSED: Mapping[str, Mapping[str, object]] = {
 }
 """Name of a module → what its importers take from it at once, which does not load it.
 
-Of a package nothing can be taken without loading it.
+Of a package nothing can be taken by ``from`` without loading it.
 """
+
+PACKAGES = frozenset(["logging"])
+"""Those of them that have modules below them."""
 
 
 HALVES: Mapping[str, str] = (
@@ -139,11 +172,48 @@ def defer_imports(modules: Mapping[str, Mapping[str, object]] = UNUSED) -> None:
             setattr(urllib, last, module)
 
 
-def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
-    module = ModuleType(name, "Stands for a module until it is needed.")
+def is_loaded(name: str) -> bool:
+    """Whether a module is there, and not only its stand-in."""
+    return name in sys.modules and sys.modules[name] is not _stand_ins.get(name)
 
-    def load(attribute: str) -> object:
-        if attribute == "__path__" and known:  # `from name import` asks; none of them is a package
+
+def load_now(name: str) -> None:
+    """Load a module that was put off."""
+    hasattr(importlib.import_module(name), "__file__")  # a look, whether it has a file or not
+
+
+def when_loaded(name: str, action: Callable[[], object]) -> None:
+    """Do something as soon as a module is loaded: now if it is, else in place of what waits."""
+    _actions[name] = action
+    if is_loaded(name):
+        _act(name)
+
+
+_stand_ins: dict[str, ModuleType] = {}
+_actions: dict[str, Callable[[], object]] = {}
+
+
+def _act(name: str) -> None:
+    action = _actions.pop(name, None)
+    if action is not None:
+        action()
+
+
+class _StandIn(ModuleType):
+    """What is set on it is set on the module, for those who import that."""
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        load_now(self.__name__)
+        setattr(sys.modules[self.__name__], attribute, value)
+        super().__setattr__(attribute, value)
+
+
+def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
+    module = _stand_ins[name] = _StandIn(name, "Stands for a module until it is needed.")
+
+    def load(attribute: str) -> Any:
+        # `from name import` asks.
+        if attribute == "__path__" and known and name not in PACKAGES:
             raise AttributeError(attribute)
         if sys.modules.get(name) is module:
             del sys.modules[name]
@@ -152,6 +222,7 @@ def _stand_in(name: str, known: Mapping[str, object]) -> ModuleType:
         loaded = vars(importlib.import_module(name))
         vars(module).pop("__getattr__", None)
         vars(module).update(loaded)
+        _act(name)
         if attribute not in loaded:
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         return loaded[attribute]

@@ -9,6 +9,7 @@ when it is needed.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from saltlite.cli.command import (
     master_config,
     run,
 )
+from saltlite.cli.deferred_imports import is_loaded
 from saltlite.cli.options import (
     EX_USAGE,
     ONE_METHOD,
@@ -88,8 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _exit_at_once(code: int) -> None:
     """End at once: taking the interpreter apart would take longer than asking a minion."""
-    if "logging" in sys.modules:
-        sys.modules["logging"].shutdown()
+    if is_loaded("logging"):
+        logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

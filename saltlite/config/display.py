@@ -22,6 +22,9 @@ LOG_LEVELS: Mapping[str, int] = {
 }
 """Salt's level names and their numbers. Source: Salt's documentation, "Logging"."""
 
+LOG_FILE_MODE = 0o640
+"""Of a log file that is made."""
+
 _LEVELS = tuple(LOG_LEVELS)
 STATE_OUTPUTS = tuple(
     mode + suffix

@@ -22,11 +22,10 @@ def run_python(code: str) -> str:
 @pytest.mark.parametrize("name", UNUSED)
 def test_what_is_known_beforehand_is_so(name: str) -> None:
     module = vars(importlib.import_module(name))
-    known = {key: value for key, value in UNUSED[name].items() if not callable(value)}
-    assert {key: module[key] for key in known if known[key] is not LATER} == {
-        key: value for key, value in known.items() if value is not LATER
-    }
-    assert {key for key, value in UNUSED[name].items() if value is LATER} <= set(module)
+    later = {key for key, value in UNUSED[name].items() if value is LATER}
+    known = {key: it for key, it in UNUSED[name].items() if key not in later and not callable(it)}
+    assert {key: module[key] for key in known} == known
+    assert later <= set(module)
 
 
 def test_texts_that_are_not_translated_are_as_python_has_them() -> None:
@@ -119,6 +118,50 @@ print(ip_address("::1"))
     assert run_python(code).splitlines() == [STAND_IN, "[1] True", "{} True", "::1"]
 
 
+def test_something_is_done_once_a_module_is_loaded() -> None:
+    code = """
+from saltlite.cli.deferred_imports import defer_imports, is_loaded, when_loaded
+defer_imports({"colorsys": {}})
+import colorsys
+for word in ("first", "second"):
+    when_loaded("colorsys", lambda word=word: print(word, is_loaded("colorsys")))
+print(is_loaded("colorsys"))
+colorsys.ONE_SIXTH
+when_loaded("colorsys", lambda: print("at once"))
+"""
+    assert run_python(code).splitlines() == ["False", "second True", "at once"]
+
+
+def test_a_logger_is_made_with_the_first_record_that_is_wanted() -> None:
+    code = """
+import saltlite.cli, logging
+from saltlite.cli.deferred_imports import LaterLogger, is_loaded
+log = logging.getLogger("a")
+LaterLogger.unwanted = frozenset(["debug"])
+log.debug("nobody wants this")
+print(is_loaded("logging"))
+log.info("perhaps")
+print(is_loaded("logging"), log.name, log.parent is logging.getLogger())
+logging.basicConfig(level=1, format="%(message)s", stream=__import__("sys").stdout)
+log.debug("now")
+"""
+    assert run_python(code).splitlines() == ["False", "True a True", "now"]
+
+
+def test_what_is_set_on_a_module_is_set_for_all() -> None:
+    code = """
+import saltlite.cli, logging
+mine = logging
+mine.TRACE = 5
+from logging import TRACE, getLogger
+import logging.handlers
+logging.handlers.later = mine.later = 6
+import logging
+print(TRACE, logging.TRACE, logging.later, mine.later, getLogger is mine.getLogger)
+"""
+    assert run_python(code) == "5 5 6 6 True\n"
+
+
 def test_an_attribute_that_is_not_there() -> None:
     code = "import saltlite.cli, json\nprint(hasattr(json, 'nothing'), json.loads('2'))"
     assert run_python(code).split() == ["False", "2"]
@@ -158,7 +201,7 @@ print(0 <= chance() < 1, 0 <= random.random() < 1, random.choice([3]))
     ("modules", "used"),
     [
         ("saltlite.cli.salt_minion, saltlite.minion.daemon", []),
-        ("saltlite.minion.minion", []),
+        ("saltlite.minion.minion", ["logging"]),  # asyncio makes a handler
         ("saltlite.cli.salt_master, saltlite.master.daemon, saltlite.master.mworker", []),
     ],
 )
