@@ -217,6 +217,23 @@ def _replace_file(
     return status
 
 
+def may_write(writer: int) -> bool:
+    """Whether a process or thread may still write: not if it is gone, or a zombie.
+
+    ``writer`` is the number in the name of a temporary file. ``True`` where it cannot be told.
+    """
+    try:
+        os.kill(writer, 0)
+        # A zombie can be sent signals until whoever has to has heard of its end: that may be long.
+        with open(f"/proc/{writer}/stat", "rb") as file:
+            state = file.read().rpartition(b")")[2].split()[0]
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return state not in (b"Z", b"X")
+
+
 def _open_new(path: Path, mode: int, folder: int | None) -> int:
     """Make a file for writing; what a writer that was killed has left there goes."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

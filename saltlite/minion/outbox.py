@@ -20,7 +20,7 @@ from typing import Any
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
 from saltlite.core.numbers import is_digits
-from saltlite.disk import child, flush_dir, make_dir, read_regular, remove, write_file
+from saltlite.disk import child, flush_dir, make_dir, may_write, read_regular, remove, write_file
 from saltlite.errors import StoreError, WireError
 from saltlite.transport.codec import pack_bin, unpack_bin
 
@@ -168,7 +168,7 @@ def _is_abandoned(temporary: str) -> bool:
     """Whether the writer of a temporary file has gone; its id stands before the ending."""
     # A job of an earlier loop may be writing its return now, and has nobody else to give it to.
     writer = temporary.removesuffix(".tmp").rpartition(".")[2]
-    return not (is_digits(writer) and Path("/proc", writer).exists())
+    return not (is_digits(writer) and may_write(int(writer)))
 
 
 def _flush_file(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from saltlite.disk import write_file
+from saltlite.disk import may_write, write_file
 
 
 def test_two_threads_that_write_one_file_do_not_mix(tmp_path: Path) -> None:
@@ -67,3 +67,22 @@ def test_what_a_killed_writer_left_is_in_nobodys_way(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / "file").lstat().st_mode) == 0o600
         assert other.read_bytes() == b"other"
     assert sorted(os.listdir(tmp_path)) == ["file", "other"]
+
+
+def test_a_zombie_writes_nothing_any_more():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is not taken away
+    try:
+        os.kill(pid, 0)
+        assert not may_write(pid)
+    finally:
+        os.waitpid(pid, 0)
+    assert not may_write(pid)
+
+
+def test_who_may_still_write():
+    assert may_write(os.getpid())
+    assert may_write(1)
+    assert may_write(10**30)  # no number of a process: nothing is known of it

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.numbers import is_digits
-from saltlite.disk import SELINUX_LABEL, write_at, write_in_place
+from saltlite.disk import SELINUX_LABEL, may_write, write_at, write_in_place
 from saltlite.errors import UntrustedPath, UsageError
 from saltlite.openat import SHARED, Spot, keep_replaced, reach
 from saltlite.providers.file import texts
@@ -197,7 +197,7 @@ def _sweep_unfinished(spot: Spot) -> None:
     begin = f".{os.fsdecode(os.fsencode(spot.name)[:200])}."
     for left in _unfinished_names(os.path.dirname(spot.path)):
         process = left.removeprefix(begin).removesuffix(".tmp")
-        if left.startswith(begin) and is_digits(process) and not _is_alive(int(process)):
+        if left.startswith(begin) and is_digits(process) and not may_write(int(process)):
             with contextlib.suppress(OSError):
                 os.unlink(left, dir_fd=spot.fd)
 
@@ -210,16 +210,6 @@ def _unfinished_names(folder: str) -> tuple[str, ...]:
     except OSError:
         return ()
     return tuple(name for name in names if name.startswith(".") and name.endswith(".tmp"))
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 def _has_more(path: str) -> bool:
