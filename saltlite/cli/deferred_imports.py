@@ -55,7 +55,10 @@ class _Stand:
 
 
 class LaterLogger(_Stand):
-    """A logger that loads ``logging`` with the first record that somebody wants."""
+    """A logger that loads ``logging`` with the first record that somebody wants.
+
+    What else is asked of it, or set on it, is the logger's.
+    """
 
     unwanted: frozenset[str] = frozenset()
     """Methods whose records nobody wants, as long as ``logging`` is not loaded."""
@@ -71,6 +74,12 @@ class LaterLogger(_Stand):
         if name in LaterLogger.unwanted and not is_loaded("logging"):
             return _pass_over
         return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ("_load", "_found"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._find(), name, value)
 
 
 def _pass_over(*_args: object, **_kwargs: object) -> None:
@@ -146,7 +155,7 @@ Of a package nothing can be taken by ``from`` without loading it.
 """
 
 PACKAGES = frozenset(["logging"])
-"""Those of them that have modules below them."""
+"""Those of them that have modules below them, and of which something is known."""
 
 
 HALVES: Mapping[str, str] = (

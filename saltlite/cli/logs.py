@@ -65,7 +65,8 @@ def setup(
 
     ``console`` is off for a daemon in the background. ``log_file`` replaces the option's (salt-key
     has its own). ``at_once`` opens the file now, so that a daemon says at its start if it cannot;
-    commands open it with the first record.
+    commands open it with the first record. A syslog is connected to now, since Salt says at the
+    start that it is not there.
     """
 
     def install() -> None:
@@ -78,7 +79,7 @@ def setup(
     granular = [str(level).lower() for level in options.log_granular_levels.values()]
     _want([options.log_level, options.log_level_logfile or options.log_level, *granular])
     when_loaded("logging", install)
-    if at_once:
+    if at_once or "://" in (options.log_file if log_file is None else log_file):
         load_now("logging")
 
 

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,5 +85,8 @@ def test_a_zombie_writes_nothing_any_more():
 
 def test_who_may_still_write():
     assert may_write(os.getpid())
+    with ThreadPoolExecutor(1) as pool:
+        thread = pool.submit(threading.get_native_id).result()
+        assert may_write(thread)
     assert may_write(1)
     assert may_write(10**30)  # no number of a process: nothing is known of it

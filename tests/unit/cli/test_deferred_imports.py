@@ -148,6 +148,16 @@ log.debug("now")
     assert run_python(code).splitlines() == ["False", "True a True", "now"]
 
 
+def test_what_is_set_on_a_logger_is_the_loggers() -> None:
+    code = """
+import saltlite.cli, logging
+log = logging.getLogger("a")
+log.propagate = False
+print(logging.getLogger("a").propagate, logging.LoggerAdapter(log, {}).name, log.level)
+"""
+    assert run_python(code) == "False a 0\n"
+
+
 def test_what_is_set_on_a_module_is_set_for_all() -> None:
     code = """
 import saltlite.cli, logging

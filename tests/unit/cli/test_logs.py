@@ -97,3 +97,8 @@ def test_a_daemon_opens_its_file_at_once(run_python, tmp_path):
 def test_what_was_closed_is_not_set_up_later(run_python):
     code = "logs.setup(LogOptions(log_level='debug'))\nlogs.close()\nlog.debug('a')\nlog.error('b')"
     assert run_python(code).stderr == ""
+
+
+def test_a_syslog_that_is_not_there_is_told_at_the_start(run_python):
+    done = run_python("logs.setup(LogOptions(log_file='file:///no/such/socket'))")
+    assert done.stderr.startswith("[WARNING ] The log_file does not exist.")
