@@ -83,9 +83,11 @@ def test_nothing_is_kept_where_nothing_was_logged(run_python):
 
 
 def test_a_library_that_logs_is_heard(run_python):
-    code = (
-        "import logging.handlers\nlogs.setup(LogOptions())\nlogging.getLogger('other').error('b')"
-    )
+    code = """
+import logging.handlers
+logs.setup(LogOptions(log_file="x"))
+logging.getLogger("other").error("b")
+"""
     assert run_python(code).stderr == "[ERROR   ] b\n"
 
 
@@ -95,7 +97,12 @@ def test_a_daemon_opens_its_file_at_once(run_python, tmp_path):
 
 
 def test_what_was_closed_is_not_set_up_later(run_python):
-    code = "logs.setup(LogOptions(log_level='debug'))\nlogs.close()\nlog.debug('a')\nlog.error('b')"
+    code = """
+logs.setup(LogOptions(log_file="x", log_level="debug"))
+logs.close()
+log.debug("a")
+log.error("b")
+"""
     assert run_python(code).stderr == ""
 
 
