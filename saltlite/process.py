@@ -33,7 +33,7 @@ LARGE_BYTES: Final = 128 * 1024
 _REUSED_MOST_BYTES: Final = 4 * 1024 * 1024
 
 REST_AFTER_S: Final = 2.0
-REST_EVERY_S: Final = 60.0
+REST_EVERY_S: Final = 10.0
 """A daemon's process calls :func:`rest` after so long without work, and no more often than this."""
 
 PUBLIC_FILE = 0o644

@@ -124,6 +124,9 @@ class LinkOwner(Protocol):
     def waiting(self) -> None:
         """The link waits for something outside: a key to be accepted, a master to come up."""
 
+    def on_idle(self) -> None:
+        """A connection that nobody used was closed."""
+
     def on_publication(self, link: Link, job: Job) -> None:
         """A job came that was not checked for anything but its form."""
 
@@ -625,6 +628,7 @@ class Link:
         requester = self._requesters.get(lane)
         if requester is not None and not requester.busy:
             self._requesters.pop(lane).close()
+            self._owner.on_idle()
 
     async def _other_keys_than(self, old: SessionKeys | None, timeout_s: float) -> SessionKeys:
         """The keys now, unless they are ``old``; then those of the next authentication."""

@@ -421,6 +421,11 @@ class Minion:
         """A link waits for something outside: as far as systemd is concerned we are there."""
         self._report_ready()
 
+    def on_idle(self) -> None:
+        """See ``LinkOwner``."""
+        # To close it took code that only waits now, and freed what it was made of.
+        self._rest_later()
+
     def on_subscription(self, link: Link) -> None:
         """See ``LinkOwner``."""
         self._report_ready()

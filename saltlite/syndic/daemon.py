@@ -191,6 +191,10 @@ class Syndic:
         """As far as systemd is concerned we are there."""
         process.notify("READY=1")
 
+    def on_idle(self) -> None:
+        """Give back memory: nobody has asked for a while."""
+        process.rest()
+
     def on_subscription(self, link: Link) -> None:
         """See ``LinkOwner``."""
         process.notify("READY=1")

@@ -119,7 +119,6 @@ WALL_CLOCK = {
 }
 WRITERS = {
     "disk.py": "the one place that writes files that matter",
-    "master/child.py": "/proc/self/oom_score_adj",
     "minion/daemon.py": "the pid inside the lock file it holds",
     "host.py": "the one door to the machine, for functions",
 }

@@ -41,10 +41,14 @@ class Owner:
     jobs: list[Job] = field(default_factory=list)
     subscriptions: int = 0
     waits: int = 0
+    idles: int = 0
     autosign_grains: dict[str, Any] = field(default_factory=dict)
 
     def waiting(self) -> None:
         self.waits += 1
+
+    def on_idle(self) -> None:
+        self.idles += 1
 
     def on_publication(self, link: Link, job: Job) -> None:
         if job.fun == "break.us":
@@ -286,8 +290,9 @@ def test_a_connection_without_requests_is_closed_and_made_again_when_there_is_on
     async def scenario(two: Pair) -> None:
         await two.subscribed()
         two.master.replies["x"] = lambda _load: 1
-        for _ in range(3):
+        for number in range(1, 4):
             await two.until(lambda: is_closed(two.master.port))
+            assert two.owner.idles == number
             assert await two.link.request({"cmd": "x"}, lane=lane) == 1
         assert two.master.auths == 1, "the session outlives its connection"
 
