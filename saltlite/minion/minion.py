@@ -56,8 +56,8 @@ from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import startup_job
 from saltlite.minion.taken_job import UNRETURNED, TakenJob
-from saltlite.minion.tasks import Tasks
-from saltlite.process import REST_AFTER_S, REST_EVERY_S, rest, set_title
+from saltlite.minion.tasks import Rests, Tasks
+from saltlite.process import set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
 
@@ -235,8 +235,7 @@ class Minion:
         self._started: set[str] = set()
         # By master: jobs from before grains and pillar were there. No entry once those are through.
         self._held: dict[str, list[Job]] = {}
-        self._rest_timer: asyncio.TimerHandle | None = None
-        self._rested_s = float("-inf")
+        self._rests = Rests()
         self._tasks = Tasks(_report_failure)
         self._stopping = asyncio.Event()
         self._is_ready = False
@@ -424,7 +423,7 @@ class Minion:
     def on_idle(self) -> None:
         """See ``LinkOwner``."""
         # To close it took code that only waits now, and freed what it was made of.
-        self._rest_later()
+        self._rests.after_work()
 
     def on_subscription(self, link: Link) -> None:
         """See ``LinkOwner``."""
@@ -451,23 +450,12 @@ class Minion:
             self._consider_job(link, job)
         await self._fire_start(link)
         # What the start and the sign-in have loaded is not needed while we wait for jobs.
-        self._rest_later()
+        self._rests.after_work()
         asked = startup_job(self._config.files, self._setup.minion_id)
         if asked is not None:
             self._take_job(TakenJob.of(asked), link.name)
         if self._config.mine.mine_enabled:
             await self._update_mine(link)
-
-    def _rest_later(self) -> None:
-        """Give back memory that was used for work, after a while without any."""
-        if self._rest_timer is not None:
-            self._rest_timer.cancel()
-        wait_s = max(REST_AFTER_S, self._rested_s + REST_EVERY_S - time.monotonic())
-        self._rest_timer = asyncio.get_running_loop().call_later(wait_s, self._rest_now)
-
-    def _rest_now(self) -> None:
-        self._rested_s = time.monotonic()
-        rest()
 
     async def _update_mine(self, link: Link) -> None:
         """Tell the mine functions' values, now and every ``mine_interval``; 0 is never again."""
@@ -577,7 +565,7 @@ class Minion:
     def _consider_job(self, link: Link, job: Job) -> None:
         """Take the job if it is meant for us and new."""
         received_us = time.time_ns() // 1000
-        self._rest_later()
+        self._rests.after_work()
         if self._stopping.is_set() or not self._is_meant(link, job):
             return
         # A master that repeats what was taken long ago is no reason to tell of a late job.

@@ -1,10 +1,16 @@
-"""Tasks of one loop that end with whoever started them; none of them fails silently."""
+"""What a loop does besides: tasks that end with whoever started them, and rest.
+
+None of the tasks fails silently.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
+
+from saltlite.process import REST_AFTER_S, REST_EVERY_S, rest
 
 
 class Tasks:
@@ -34,3 +40,22 @@ class Tasks:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._on_failure(error)
+
+
+class Rests:
+    """Gives back memory that work has used, after a while without any, and not often."""
+
+    def __init__(self) -> None:
+        self._timer: asyncio.TimerHandle | None = None
+        self._rested_s = float("-inf")
+
+    def after_work(self) -> None:
+        """There was work just now: the running loop rests later, and not before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        wait_s = max(REST_AFTER_S, self._rested_s + REST_EVERY_S - time.monotonic())
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._rest_now)
+
+    def _rest_now(self) -> None:
+        self._rested_s = time.monotonic()
+        rest()

@@ -29,7 +29,7 @@ from saltlite.minion import session as fsm
 from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import masters_of
 from saltlite.minion.pki import MinionKeys
-from saltlite.minion.tasks import Tasks
+from saltlite.minion.tasks import Rests, Tasks
 from saltlite.syndic.config import SyndicConfig
 from saltlite.syndic.down import JobsDown
 from saltlite.syndic.lowerbus import LowerBus
@@ -108,6 +108,7 @@ class Syndic:
         )
         self._has_new = asyncio.Event()
         self._tasks = Tasks(self._end_by)
+        self._rests = Rests()
         self._started: set[str] = set()
         self._links: dict[str, Link] = {}
         self._stopping = False
@@ -192,8 +193,8 @@ class Syndic:
         process.notify("READY=1")
 
     def on_idle(self) -> None:
-        """Give back memory: nobody has asked for a while."""
-        process.rest()
+        """See ``LinkOwner``."""
+        self._rests.after_work()
 
     def on_subscription(self, link: Link) -> None:
         """See ``LinkOwner``."""

@@ -1,8 +1,12 @@
-"""Tasks that end together, and whose failures are told."""
+"""Tasks that end together, and whose failures are told; memory that is given back after work."""
 
 import asyncio
+import time
 
-from saltlite.minion.tasks import Tasks
+import pytest
+
+from saltlite.minion import tasks
+from saltlite.minion.tasks import Rests, Tasks
 
 
 def test_a_failure_is_told_and_others_go_on():
@@ -43,3 +47,40 @@ def test_closing_cancels_what_runs_and_waits_for_its_end():
         assert (ended, failures, task.cancelled()) == ([True], [], True)
 
     asyncio.run(run())
+
+
+AFTER_S = 0.05
+EVERY_S = 0.4
+
+
+@pytest.fixture
+def rests_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    monkeypatch.setattr(tasks, "REST_AFTER_S", AFTER_S)
+    monkeypatch.setattr(tasks, "REST_EVERY_S", EVERY_S)
+    found: list[float] = []
+    monkeypatch.setattr(tasks, "rest", lambda: found.append(time.monotonic()))
+    return found
+
+
+async def wait_for(rests_s: list[float], number: int) -> None:
+    deadline_s = time.monotonic() + 30
+    while len(rests_s) < number:
+        assert time.monotonic() < deadline_s
+        await asyncio.sleep(0.005)
+
+
+def test_a_loop_rests_after_the_last_work_and_not_often(rests_s: list[float]) -> None:
+    async def scenario() -> None:
+        rests = Rests()
+        rests.after_work()
+        rests.after_work()
+        worked_s = time.monotonic()
+        await wait_for(rests_s, 1)
+        assert rests_s[0] - worked_s >= AFTER_S * 0.9
+        rests.after_work()
+        await wait_for(rests_s, 2)
+        assert rests_s[1] - rests_s[0] >= EVERY_S * 0.9
+        await asyncio.sleep(2 * AFTER_S)
+        assert len(rests_s) == 2, "one rest for each time of work"
+
+    asyncio.run(scenario())
