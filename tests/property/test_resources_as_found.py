@@ -15,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from isolated import need_packet_filter
 from listed_world import in_world
 from local_minion import make
 from programs import need
@@ -93,10 +94,38 @@ echo LANG=C.UTF-8 > /etc/default/locale
 for i in /mnt/a /mnt/b; do mknod $i b 240 0 2> /dev/null || true
     pvcreate --yes $i > /dev/null; done
 vgcreate vg /mnt/a > /dev/null; lvcreate -n data -L 40M vg > /dev/null
+printf 'rake (13.0.6, default: 12.1)\njson (2.6.1 ruby java)\n' > /etc/fakegems
+printf 'npm 10.8.2\n@vue/cli 5.0.8\n' > /etc/fakenpm
+tab='%s\t%s\t%s\t%s\n'
+printf "$tab" tzdata tzdata/Areas select Europe man-db man-db/auto-update boolean true \
+    tzdata tzdata/hint note '' db db/password password 'hush: {{ x }}' db db/name string 'a "b"' \
+    > /etc/fakedebconf
+mkdir -p /etc/fakeselinux /etc/selinux; echo 1 > /etc/fakeselinux/enforce
+echo SELINUX=enforcing > /etc/selinux/config
+setsebool httpd_can_network_connect on
+semanage fcontext --add --ftype f --type etc_t '/srv/x(/.*)?'
+semanage fcontext --add --ftype d --type tmp_t --seuser staff_u '/srv/x(/.*)?'
+semanage port --add --proto tcp --type http_port_t 8000-8009
+semanage port --add --proto udp --type ssh_port_t 22
+mkdir -p /etc/apache2/mods-available /etc/apache2/conf-available /etc/apache2/sites-available
+touch /etc/apache2/mods-available/ssl.load /etc/apache2/mods-available/ssl.conf \
+    /etc/apache2/mods-available/php.load /etc/apache2/conf-available/charset.conf \
+    /etc/apache2/sites-available/000-default.conf
+a2enmod ssl > /dev/null; a2ensite 000-default > /dev/null
+if command -v iptables > /dev/null && iptables -S > /dev/null 2>&1; then
+    iptables -N own; iptables -P FORWARD DROP
+    iptables -A INPUT ! -s 10.0.0.0/8 -i lo -p tcp --dport 22 -m comment --comment 'a "b" c' -j own
+    iptables -A INPUT -p tcp -m multiport --dports 80,443 -m state --state NEW,ESTABLISHED -j ACCEPT
+    iptables -A INPUT -p tcp --tcp-flags FIN,SYN SYN -j REJECT --reject-with tcp-reset
+    iptables -A own -m limit --limit 5/min -j LOG --log-prefix 'no: ' --log-level 4
+    iptables -t nat -A POSTROUTING -o lo -j MASQUERADE
+    ip6tables -A INPUT -p ipv6-icmp -j ACCEPT
+fi
 """
 PATTERNS = {"file": "/mnt/files", "git": "/mnt", "service": "[ab]*", "virtualenv": "/mnt"}
 LEFT_OUT = {
     "cron": {"alice", "bob"},
+    "debconf": {"db"},
     "git": {"/mnt/token"},
     "sysctl": {"vm.dirty_ratio"},
 }
@@ -108,7 +137,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Type → what was listed, with and without secrets, and what applying it came to."""
     need("git", "ssh-keygen")
     types = [name for name in resource.types() if name not in NEEDS_A_MINION]
-    asked = [("", False), *((name, True) for name in ("user", "file", "git"))]
+    asked = [("", False), *((name, True) for name in ("user", "file", "git", "debconf"))]
     requests: list[Any] = [
         {"run": WORLD},
         {"grains": {"role": "web", "n": {"a": [1, True, None, "1"]}}},
@@ -130,14 +159,29 @@ def test_no_type_is_forgotten(listed: dict[str, Any]) -> None:
     assert set(resource.types()) <= {*listed, *NEEDS_A_MINION}
 
 
+def test_rules_of_the_packet_filter_are_declared_word_by_word(listed: dict[str, Any]) -> None:
+    need_packet_filter()
+    shown = yaml.safe_load(listed["iptables"]["text"])
+    assert {
+        "iptables ipv4/filter/own",
+        "iptables ipv4/filter/FORWARD",
+        *(f"iptables ipv4/filter/INPUT {number}" for number in (1, 2, 3)),
+        "iptables ipv4/filter/own 1",
+        "iptables ipv4/nat/POSTROUTING 1",
+        "iptables ipv6/filter/INPUT 1",
+    } <= set(shown)
+
+
 @pytest.mark.parametrize(
     "what",
     [
         *(name for name in resource.types() if name not in NEEDS_A_MINION),
-        *("user secrets", "file secrets", "git secrets"),
+        *("user secrets", "file secrets", "git secrets", "debconf secrets"),
     ],
 )
 def test_applied_it_changes_nothing(listed: dict[str, Any], what: str) -> None:
+    if what == "iptables":
+        need_packet_filter()
     found = listed[what]
     assert "error" not in found, found
     ids = set(yaml.safe_load(found["text"]))
@@ -149,7 +193,12 @@ def test_applied_it_changes_nothing(listed: dict[str, Any], what: str) -> None:
 
 
 def test_secrets_are_shown_only_to_who_asks(listed: dict[str, Any]) -> None:
-    for what, secret in (("user", "$6$salt$hash"), ("file", "secret"), ("git", "pass@")):
+    for what, secret in (
+        ("user", "$6$salt$hash"),
+        ("file", "secret"),
+        ("git", "pass@"),
+        ("debconf", "hush"),
+    ):
         assert secret not in listed[what]["text"]
         assert secret in listed[f"{what} secrets"]["text"]
 

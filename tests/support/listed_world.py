@@ -31,6 +31,7 @@ def main() -> None:
     from saltlite.host import Host
     from saltlite.loader.registry import Registry
     from saltlite.providers.kernel import modules
+    from saltlite.providers.selinux import policy
 
     config = MinionConfig(
         identity=IdentityOptions(id="vm"),
@@ -49,6 +50,7 @@ def main() -> None:
     ctx = MinionContext(config=config, host=Host(), grains=grains, pillar={})
     ctx.functions = Registry(ctx)
     modules.PROC_MODULES = "/etc/fakemodules"
+    policy.MOUNTED = ("/etc/fakeselinux",)
     have_systemd()
     for line in sys.stdin:
         request = json.loads(line)

@@ -13,10 +13,14 @@ _NAMES = {
     "accounts": "group user",
     "boot": "kmod locale mount sysctl timezone",
     "files": "file git virtualenv",
+    "firewall": "firewalld iptables",
+    "languages": "gem npm pip",
     "minion": "beacon environ grains schedule",
-    "networking": "alias firewalld host ssh_auth ssh_known_hosts",
-    "programs": "alternatives pip pkg pkgrepo",
+    "networking": "alias host ssh_auth ssh_known_hosts",
+    "programs": "alternatives debconf pkg pkgrepo",
     "running": "cron service",
+    "selinux": "selinux selinux_boolean selinux_fcontext selinux_module selinux_port",
+    "servers": "apache_conf apache_module apache_site supervisord",
     "volumes": "lvm_lv lvm_pv lvm_vg",
 }
 HOMES: Mapping[str, str] = {name: part for part, names in _NAMES.items() for name in names.split()}

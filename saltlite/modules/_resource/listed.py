@@ -63,3 +63,16 @@ class ListedType:
 def pick_names(names: Iterable[str], pattern: str) -> list[str]:
     """Those that fit a glob, each once, sorted."""
     return sorted({name for name in names if fnmatch.fnmatchcase(name, pattern)})
+
+
+def declare_together(type: str, named: Sequence[str], said: Mapping[str, Any]) -> Iterator[Found]:
+    """One ``installed`` for all of them, if there is any: each of its own would ask anew."""
+    for first in named[:1]:
+        yield StateDeclaration(
+            of=first,
+            fun=f"{type}.installed",
+            name="packages",
+            arguments=said,
+            ident=f"{type} packages",
+            also=named[1:],
+        )

@@ -1,4 +1,4 @@
-"""Names of hosts, who is trusted and let in, where mail goes, what the firewall lets through."""
+"""Names of hosts, who is trusted and let in, where mail goes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.fields import read_fields
-from saltlite.modules import aliases, firewalld, hosts, ssh, user
+from saltlite.modules import aliases, hosts, ssh, user
 from saltlite.modules._resource.listed import (
     Ask,
     Found,
-    LeftOut,
     ListedType,
     StateDeclaration,
     pick_names,
@@ -139,36 +138,8 @@ def _declare_aliases(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
             yield StateDeclaration(of=name, fun="alias.present", name=name, arguments=said)
 
 
-def _list_zones(ctx: MinionContext, pattern: str) -> list[str]:
-    return pick_names(ctx.follow(firewalld.get_zones), pattern)
-
-
-def _declare_zones(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there, default = ctx.follow(firewalld.get_zones), ctx.follow(firewalld.default_zone)
-    for name in ask.names:
-        if name not in there:
-            continue
-        lists = {
-            "block_icmp": ctx.follow(firewalld.list_icmp_block, name),
-            "interfaces": ctx.follow(firewalld.get_interfaces, name),
-            "ports": ctx.follow(firewalld.list_ports, name),
-            "rich_rules": ctx.follow(firewalld.get_rich_rules, name),
-            "services": ctx.follow(firewalld.list_services, name),
-            "sources": ctx.follow(firewalld.get_sources, name),
-        }
-        said: dict[str, Any] = {"default": True} if name == default else {}
-        said["masquerade"] = ctx.follow(firewalld.get_masquerade, name)
-        for word, values in lists.items():
-            said |= {word: list(values)} if values else {}
-            said[f"prune_{word}"] = True
-        yield StateDeclaration(of=name, fun="firewalld.present", name=name, arguments=said)
-        if ctx.follow(firewalld.list_port_fwd, name):
-            yield LeftOut(name, "the ports that it forwards")
-
-
 TYPES = {
     "alias": ListedType(_list_aliases, _declare_aliases),
-    "firewalld": ListedType(_list_zones, _declare_zones),
     "host": ListedType(_list_hosts, _declare_hosts),
     "ssh_auth": ListedType(_list_logins, _declare_logins),
     "ssh_known_hosts": ListedType(_list_trusted, _declare_trusted),

@@ -1,4 +1,4 @@
-"""Software: packages, where they come from, and which program a name stands for."""
+"""Packages of the system: where they come from, what they asked, which program a name means."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from typing import Any
 from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.fields import read_fields
-from saltlite.modules import alternatives
-from saltlite.modules._resource.listed import Ask, Found, ListedType, StateDeclaration, pick_names
+from saltlite.modules import alternatives, debconf
+from saltlite.modules._resource.listed import (
+    Ask,
+    Found,
+    LeftOut,
+    ListedType,
+    StateDeclaration,
+    declare_together,
+    pick_names,
+)
 
 _ALTERNATIVES = ("/var/lib/dpkg/alternatives", "/var/lib/alternatives")
 """Where Debian and Red Hat keep one file for each name."""
@@ -35,34 +43,7 @@ def _declare_packages(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
         yield StateDeclaration(of=named[0], fun="pkg.installed", name=named[0], arguments=said)
         return
     pkgs = {"pkgs": [{name: there[name]} for name in named]}
-    yield from _declare_together("pkg", named, pkgs)
-
-
-def _declare_together(type: str, named: list[str], said: dict[str, Any]) -> Iterator[Found]:
-    """One state for all of them, if there is any."""
-    for first in named[:1]:
-        yield StateDeclaration(
-            of=first,
-            fun=f"{type}.installed",
-            name="packages",
-            arguments=said,
-            ident=f"{type} packages",
-            also=named[1:],
-        )
-
-
-def _list_modules(ctx: MinionContext, pattern: str) -> list[str]:
-    return pick_names(_read_versions(ctx, "pip.list"), pattern)
-
-
-def _declare_modules(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = _read_versions(ctx, "pip.list")
-    named = [name for name in ask.names if name in there]
-    wanted = [f"{name}=={there[name]}" for name in named]
-    if len(named) == 1:
-        yield StateDeclaration(of=named[0], fun="pip.installed", name=wanted[0])
-        return
-    yield from _declare_together("pip", named, {"pkgs": wanted})
+    yield from declare_together("pkg", named, pkgs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +110,40 @@ def _declare_alternatives(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
             yield StateDeclaration(of=name, fun="alternatives.set", name=name, arguments=said)
 
 
+_NO_QUESTIONS = frozenset({"error", "note", "text", "title"})
+"""Types of what debconf only tells."""
+
+
+def _read_answers(ctx: MinionContext) -> dict[str, list[list[str]]]:
+    """By package the questions that somebody answered, each with type and answer."""
+    found = ctx.follow(debconf.get_selections, fetchempty=False)
+    given = {
+        package: [each for each in questions if each[1] not in _NO_QUESTIONS]
+        for package, questions in found.items()
+    }
+    return {package: questions for package, questions in given.items() if questions}
+
+
+def _list_answered(ctx: MinionContext, pattern: str) -> list[str]:
+    return pick_names(_read_answers(ctx), pattern)
+
+
+def _declare_answers(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
+    there = _read_answers(ctx)
+    for name in ask.names:
+        data: dict[str, Any] = {}
+        for question, kind, value in there.get(name, ()):
+            if kind == "password" and not ask.secrets:
+                yield LeftOut(name, f"the answer to {question}, a password")
+            else:
+                data[question] = {"type": kind, "value": value}
+        if data:
+            yield StateDeclaration(of=name, fun="debconf.set", name=name, arguments={"data": data})
+
+
 TYPES = {
     "alternatives": ListedType(_list_alternatives, _declare_alternatives),
-    "pip": ListedType(_list_modules, _declare_modules),
+    "debconf": ListedType(_list_answered, _declare_answers),
     "pkg": ListedType(_list_packages, _declare_packages),
     "pkgrepo": ListedType(_list_sources, _declare_sources),
 }

@@ -6,7 +6,7 @@ All of this is pure. Source of the order of options and of the names: observed o
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltlite.errors import FunctionError
@@ -58,6 +58,10 @@ _LONG = {
 
 _NAMED = frozenset({"pknock", "quota2", "recent"})
 """The matches with a ``--name``, which states call ``name_``."""
+
+
+_RENAMED = {"name": "name_", "state": "connstate"}
+"""Options of rules that a state takes by another word, since these are its own."""
 
 
 def rule_text(options: Mapping[str, object]) -> str:
@@ -200,6 +204,24 @@ def _parse_rule(words: list[str]) -> dict[str, list[str]]:
         rule.setdefault(name, []).append(sign + " ".join(values))
         sign = ""
     return rule
+
+
+def rule_options(rule: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+    """The options with which a state declares a rule of :func:`parse_saved`.
+
+    ``None`` where an option stands in it twice, which no state can say.
+    """
+    options: dict[str, Any] = {}
+    for name, values in rule.items():
+        if name == "match":  # a set brings its own match
+            options[name] = [each for each in values if each != "set" or "match-set" not in rule]
+        elif name == "match-set":
+            options[name] = list(values)
+        elif len(values) > 1:
+            return None
+        else:
+            options[_RENAMED.get(name, name)] = values[0]
+    return {name: value for name, value in options.items() if value != []}
 
 
 def without_counts(text: str) -> list[str]:

@@ -57,6 +57,9 @@ def semanage(kept, words):
     kind, *words = words
     if words == ["-l"]:
         {"boolean": list_booleans, "fcontext": list_files, "port": list_ports}[kind](kept)
+    elif words == ["-l", "-C"]:  # without what the policy itself says
+        own = {**kept, "files": [], "ports": []}
+        {"fcontext": list_files, "port": list_ports}[kind](own)
     elif kind == "fcontext":
         files(kept, *options(words))
     elif kind == "port":
