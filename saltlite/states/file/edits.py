@@ -537,6 +537,9 @@ class AddedLines:
     def _has_chunk(self, chunk: str) -> bool:
         if not self.spaces_differ:
             return chunk in self.old
+        # As most are found again: letter by letter, without an expression to be compiled for each.
+        if chunk and f"\n{chunk}\n" in f"\n{self.old}\n":
+            return True
         lines = [_SPACE.join(map(re.escape, line.split())) for line in chunk.splitlines()]
         body = "".join(f"{_SPACE}{line}{_SPACE}" for line in lines)
         return re.search(f"(?m)^{body}$", self.old) is not None
