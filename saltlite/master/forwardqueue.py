@@ -48,6 +48,10 @@ class ForwardQueue(SqliteJobStore):
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'forward'").fetchone():
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
+    def begin(self) -> None:
+        """Note each new return from now on; else it is from the first look on."""
+        self._run_read(lambda _db: None)  # the schema is made when the file is opened
+
     def read_new(self, most: int) -> list[Waiting]:
         """Those that have come since the last call, in the order in which they went on record."""
 

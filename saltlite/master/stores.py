@@ -261,6 +261,9 @@ class JobStore(JobWriter, JobFinder, ReturnReader, JobCleaner, Protocol):
 class ForwardedReturns(Protocol):
     """Returns of this master that the master above does not have yet; for ``salt-syndic``."""
 
+    def begin(self) -> None:
+        """Note each new return from now on; else it is from the first look on."""
+
     def read_new(self, most: int) -> list[Waiting]:
         """Those that have come since the last call, in the order in which they went on record."""
 

@@ -25,6 +25,7 @@ from saltlite.core.messages import Job
 from saltlite.core.tags import parse_job
 from saltlite.errors import SaltliteError, StoreError, WireError
 from saltlite.master.embedded import open_stores
+from saltlite.master.stores import ForwardedReturns
 from saltlite.minion import session as fsm
 from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import masters_of
@@ -34,7 +35,7 @@ from saltlite.syndic.config import SyndicConfig
 from saltlite.syndic.down import JobsDown
 from saltlite.syndic.lowerbus import LowerBus
 from saltlite.syndic.parts import goes_up
-from saltlite.syndic.sources import BusSource, Source, StoreSource, origin_of
+from saltlite.syndic.sources import LowerReturns, origin_of
 from saltlite.syndic.up import Pace, Uplinks, UpperQueue
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import TAG_END, unpack_event
@@ -95,12 +96,15 @@ class Syndic:
         options = config.master.syndic
         self._context = zmq.asyncio.Context()
         sockets = MasterSockets(Path(config.master.paths.sock_dir))
-        self._bus = LowerBus(sockets.event_pub, self._take_frame)
+        self._bus = LowerBus(sockets.event_pub, self._take_frame, self._on_bus)
+        self._bus_heard = asyncio.Event()
         self._down = JobsDown(config.master, self._context)
         self._up = Uplinks(random.random, at_random=options.syndic_failover == "random")
         self._masters = masters_of(config.minion.network)
         self._tells_all = options.syndic_forward_all_events or len(self._masters) == 1
-        self._source = self._make_source()
+        jobs = config.master.jobs
+        self._keeps_none = not jobs.job_cache or bool(jobs.ext_job_cache)
+        self._source = LowerReturns(None if self._keeps_none else self._open_queue)
         self._pace = Pace(
             options.syndic_event_forward_timeout,
             config.minion.returns.return_retry_timer_max,
@@ -113,32 +117,42 @@ class Syndic:
         self._links: dict[str, Link] = {}
         self._stopping = False
 
-    def _make_source(self) -> Source:
-        jobs = self._config.master.jobs
-        if self._bus.is_salts:
-            log.info("The master here is Salt's: returns are heard on its bus")
-            return BusSource()
-        if not jobs.job_cache or jobs.ext_job_cache:
-            log.warning("The master here keeps no returns: what is on its way up ends with me")
-            return BusSource()
-        return StoreSource(open_stores(self._config.master).open_forwarded())
+    def _open_queue(self) -> ForwardedReturns:
+        return open_stores(self._config.master).open_forwarded()
 
     async def run(self) -> int:
         """Serve until stopped or sent away; the exit code.
 
         Raises:
-            CryptoError, StoreError: the keys cannot be used.
+            CryptoError, StoreError: the keys cannot be used; the master here takes no syndic.
         """
         identity = self._make_identity()
-        # Before a link is up: a return to its first job is not to be missed.
-        self._look_for_returns()
-        for work in (self._bus.run(), self._down.run(), self._hand_out()):
+        self._source.open(is_salts=self._bus.is_salts)
+        for work in (self._bus.run(), self._publish_jobs(), self._hand_out()):
             self._tasks.start(work)
         ends = [self._serve_upper(identity, master) for master in self._masters]
         try:
             return max(await asyncio.gather(*ends))
         finally:
             await self._close_all()
+
+    def _on_bus(self) -> None:
+        """The bus of the master here is heard, for the first time or again: go by whose it is."""
+        self._source.open(is_salts=self._bus.is_salts)
+        if self._bus.is_salts:
+            log.info("The master here is Salt's: returns are heard on its bus")
+        elif self._keeps_none:
+            log.warning("The master here keeps no returns: what is on its way up ends with me")
+        try:
+            self._source.begin()
+        except StoreError as error:  # a full disk: it is looked into again
+            log.error("the store of the master here: %s", error)
+        self._bus_heard.set()
+
+    async def _publish_jobs(self) -> None:
+        # Until returns are noted, or their bus is heard, no job is to be answered.
+        await self._bus_heard.wait()
+        await self._down.run()
 
     def stop(self) -> None:
         """End; what waits is in the store."""
@@ -227,7 +241,7 @@ class Syndic:
         tag = frame.partition(TAG_END)[0].decode("utf-8", "replace")
         job = parse_job(tag)
         is_return = job is not None and job.kind == "ret"
-        if is_return and isinstance(self._source, StoreSource):
+        if is_return and not self._source.needs_bus:
             self._has_new.set()
             return
         if not self._tells_all and not is_return and not tag[:1].isdigit() and job is None:

@@ -115,10 +115,10 @@ class JobsDown:
     async def _publish(
         self, requester: AsyncRequester, job: Job, upper: str, came_s: float
     ) -> None:
-        while not await self._try_to_publish(requester, job, upper):
-            if time.monotonic() - came_s > PATIENCE_S:
-                log.error("job %s is lost: the master here does not answer", job.jid)
+        while time.monotonic() - came_s <= PATIENCE_S:
+            if await self._try_to_publish(requester, job, upper):
                 return
+        log.error("job %s is lost: the master here does not answer", job.jid)
 
     async def _try_to_publish(self, requester: AsyncRequester, job: Job, upper: str) -> bool:
         """``False`` if it is to be tried again: by its jid the master here takes it once."""

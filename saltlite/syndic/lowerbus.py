@@ -26,9 +26,13 @@ LOOK_S: Final = 0.5
 class LowerBus:
     """Hands every event's frame to ``heard``, from :meth:`run` until that is cancelled."""
 
-    def __init__(self, path: Path, heard: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, path: Path, heard: Callable[[bytes], None], opened: Callable[[], None]
+    ) -> None:
+        """``opened`` is called each time that the bus is heard from then on."""
         self._path = path
         self._heard = heard
+        self._opened = opened
         self._bus: EventSubscriber | SaltBus | None = None
         self._wakeup = asyncio.Event()
         self.is_salts = path.exists() and is_salts(path)
@@ -65,6 +69,7 @@ class LowerBus:
             return
         loop.add_reader(self._bus.fileno, self._wakeup.set)
         log.info("Listening to the events of the master here")
+        self._opened()
 
     def _read_bus(self) -> bool:
         """Read what is there; ``False`` if the bus is over."""

@@ -1,4 +1,7 @@
-"""Where returns on their way up come from: the store of our lower master, or the bus of Salt's."""
+"""Where returns on their way up come from: the store of our lower master, or the bus of Salt's.
+
+Which of the two is known when the lower master is there, and may change: one replaces the other.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,7 @@ class StoreSource:
 
     def __init__(self, queue: ForwardedReturns) -> None:
         self._queue = queue
+        self.begin = queue.begin
         self.drop = queue.drop
         self.read_return = queue.read_return
 
@@ -66,7 +70,10 @@ class StoreSource:
 
 
 class BusSource:
-    """The bus of a real Salt master: returns wait in memory, and end with this process."""
+    """The bus of a real Salt master: returns wait in memory, and end with this process.
+
+    Their numbers are below zero, by which they are told from those of a store.
+    """
 
     def __init__(self, on_lost: Callable[[Waiting], None] = lambda _one: None) -> None:
         self._on_lost = on_lost
@@ -89,7 +96,7 @@ class BusSource:
             if len(self._jobs) > JOBS_MOST:
                 self._jobs.popitem(last=False)
         elif job.kind == "ret" and "return" in data:
-            self._keep_return(Waiting(self._number + 1, job.jid, job.minion_id), data)
+            self._keep_return(Waiting(self._number - 1, job.jid, job.minion_id), data)
 
     def _keep_return(self, one: Waiting, data: Mapping[str, Any]) -> None:
         size = len(pack_bin(dict(data)))
@@ -123,6 +130,70 @@ class BusSource:
             kept = self._kept.pop(one.seq, None)
             if kept is not None:
                 self._bytes -= kept[1]
+
+
+class LowerReturns:
+    """Both, of which one has something to say.
+
+    ``open_queue`` opens the store of our master; ``None`` if that keeps no returns, so that the bus
+    has to be heard whose ever it is.
+    """
+
+    def __init__(self, open_queue: Callable[[], ForwardedReturns] | None) -> None:
+        self._open_queue = open_queue
+        self._store: StoreSource | None = None
+        self._bus = BusSource()
+        self._is_salts = False
+
+    def open(self, *, is_salts: bool) -> None:
+        """Go by what the lower master is now.
+
+        Raises:
+            StoreError: it is ours, and this kind of it takes no syndic.
+        """
+        self._is_salts = is_salts
+        if not is_salts and self._store is None and self._open_queue is not None:
+            self._store = StoreSource(self._open_queue())
+
+    @property
+    def needs_bus(self) -> bool:
+        """Whether returns come from the bus."""
+        return self._is_salts or self._open_queue is None
+
+    def begin(self) -> None:
+        """See :meth:`ForwardedReturns.begin`; raises StoreError."""
+        if self._store is not None and not self._is_salts:
+            self._store.begin()
+
+    def read_new(self) -> list[Waiting]:
+        """See :class:`Source`."""
+        # The store first: if it cannot be read, what the bus said waits for the next time.
+        stored = [] if self._store is None else self._store.read_new()
+        return stored + self._bus.read_new()
+
+    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
+        """See :class:`Source`."""
+        return self._find_source(one).read_return(one)
+
+    def read_job(self, jid: str) -> Mapping[str, Any]:
+        """See :class:`Source`."""
+        stored = {} if self._store is None else self._store.read_job(jid)
+        return stored or self._bus.read_job(jid)
+
+    def drop(self, gone: Sequence[Waiting]) -> None:
+        """See :class:`Source`."""
+        self._bus.drop([one for one in gone if one.seq < 0])
+        stored = [one for one in gone if one.seq >= 0]
+        if stored and self._store is not None:
+            self._store.drop(stored)
+
+    def hear(self, tag: str, data: Mapping[str, Any]) -> None:
+        """See :class:`Source`."""
+        if self.needs_bus:
+            self._bus.hear(tag, data)
+
+    def _find_source(self, one: Waiting) -> Source:
+        return self._bus if one.seq < 0 or self._store is None else self._store
 
 
 def origin_of(load: Mapping[str, Any]) -> str | None:

@@ -69,6 +69,16 @@ def test_a_job_reaches_all_and_their_returns_come_back(tree: Tree) -> None:
     assert static(tree.masters["mid"], "*", "test.echo", "x") == dict.fromkeys(ALL, "x")
 
 
+def test_the_first_job_of_a_new_syndic_loses_no_return() -> None:
+    with growing() as one:
+        top = one.add_master("top", order_masters=True, syndics=["syn*"], syndic_wait=2)
+        one.add_master("low", minions=["low1", "low2"])
+        one.add_syndic("synlow", "low", ["top"])
+        one.start()
+        first = eventually(lambda: static(top, "*", "test.ping"), what="anybody answers")
+        assert first == {"low1": True, "low2": True}
+
+
 def test_every_kind_of_target(tree: Tree) -> None:
     top = tree.masters["top"]
     assert static(top, "-L", "low1,mid1", "test.ping") == {"low1": True, "mid1": True}

@@ -19,10 +19,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
 DEEP = [
     pytest.param(((OURS, SALT_3006, OURS), (SALT_3006, OURS)), id="ours-3006-ours"),
     pytest.param(((SALT_3006, OURS, SALT_3006), (OURS, SALT_3006)), id="3006-ours-3006"),
-    pytest.param(((SALT_3008, OURS, SALT_3006), (OURS, SALT_3006)), id="3008-ours-3006"),
-    pytest.param(((OURS, OURS, SALT_3006), (OURS, SALT_3006)), id="ours-ours-3006"),
-    pytest.param(((SALT_3006, OURS, OURS), (OURS, OURS)), id="3006-ours-ours"),
     pytest.param(((SALT_3006, SALT_3008, OURS), (OURS, OURS)), id="3006-3008-ours"),
+    pytest.param(((SALT_3008, OURS, OURS), (OURS, OURS)), id="3008-ours-ours"),
 ]
 """The three masters from the top down, each but the first with minions of its own kind; the
 syndics of the lower two."""
@@ -119,7 +117,7 @@ def below(request: pytest.FixtureRequest) -> Iterator[Tree]:
         left, right = add_upper(one, "left", uppers[0]), add_upper(one, "right", uppers[1])
         one.add_master("low", lower, minions=["low1", "low2"])
         one.add_syndic("synd1", "low", ["left", "right"], kind=syndic)
-        left.master.start()
+        left.start_master()
         # Masters of one minion have one key: so do those of a syndic.
         right.pki_dir.mkdir(mode=0o700, parents=True)
         for name in ("master.pem", "master.pub"):

@@ -45,6 +45,18 @@ def test_each_new_return_is_read_once(store: SqliteJobStore, queue: ForwardQueue
     assert queue.read_return(first[0]) == {"return": 1}
 
 
+def test_returns_are_noted_from_its_begin_on(tmp_path: Path) -> None:
+    store = SqliteJobStore(tmp_path, sync="never")
+    store.new_job(JIDS[0], LOAD, ["a", "b"])
+    store.add_returns([(JIDS[0], "a", {"return": 1})])
+    queue = ForwardQueue(tmp_path, sync="never")
+    queue.begin()
+    store.add_returns([(JIDS[0], "b", {"return": 2})])
+    assert names(queue.read_new(10)) == [(JIDS[0], "b")]
+    for one in (queue, store):
+        one.close()
+
+
 def test_a_repeat_is_no_new_return(store: SqliteJobStore, queue: ForwardQueue) -> None:
     assert store.add_return(JIDS[0], "a", {"return": 1}) is Stored.NEW
     assert store.add_return(JIDS[0], "a", {"return": 1}) is Stored.REPEAT

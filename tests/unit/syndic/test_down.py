@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -64,3 +65,16 @@ def test_each_job_once_and_none_of_our_own(monkeypatch: pytest.MonkeyPatch) -> N
         context.destroy(linger=0)
 
     asyncio.run(course())
+
+
+def test_a_job_that_waited_too_long_is_lost_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def course() -> None:
+        context = zmq.asyncio.Context()
+        jobs = JobsDown(MasterConfig(), context)
+        came_s = time.monotonic() - down.PATIENCE_S - 1
+        # Nobody is asked: there is nothing to ask with.
+        await jobs._publish(None, job(), "up", came_s)  # type: ignore[arg-type]
+        context.destroy(linger=0)
+
+    asyncio.run(course())
+    assert f"job {JID} is lost: the master here does not answer" in caplog.text

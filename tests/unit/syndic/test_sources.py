@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from saltlite.master.forwardqueue import ForwardQueue
+from saltlite.master.jobcache import SqliteJobStore
 from saltlite.syndic import sources
-from saltlite.syndic.sources import BusSource, origin_of
+from saltlite.syndic.sources import BusSource, LowerReturns, origin_of
 
 JID = "20260102030405000006"
 
@@ -68,3 +72,78 @@ def test_of_too_many_the_oldest_is_lost(
 )  # fmt: skip
 def test_who_asked_is_on_record(load: dict[str, Any], origin: str | None) -> None:
     assert origin_of(load) == origin
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteJobStore]:
+    one = SqliteJobStore(tmp_path, sync="never")
+    one.new_job(JID, {"fun": "test.ping"}, ["a", "b"])
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def lower(tmp_path: Path, store: SqliteJobStore) -> Iterator[LowerReturns]:
+    """Of a master whose store is there."""
+    queue = ForwardQueue(tmp_path, sync="never")
+    yield LowerReturns(lambda: queue)
+    queue.close()
+
+
+def say(lower: LowerReturns, minion: str, value: object) -> None:
+    load = {"jid": JID, "id": minion, "return": value, "retcode": 0}
+    lower.hear(f"salt/job/{JID}/ret/{minion}", load)
+
+
+def test_our_master_has_it_on_record(lower: LowerReturns, store: SqliteJobStore) -> None:
+    lower.open(is_salts=False)
+    assert not lower.needs_bus
+    lower.begin()
+    store.add_returns([(JID, "a", {"return": 1})])
+    say(lower, "a", 1)  # is on record
+    (one,) = lower.read_new()
+    assert lower.read_return(one) == {"return": 1}
+    assert lower.read_job(JID) == {"fun": "test.ping"}
+    lower.drop([one])
+    assert lower.read_new() == []
+
+
+def test_one_master_replaces_the_other(lower: LowerReturns, store: SqliteJobStore) -> None:
+    lower.open(is_salts=False)
+    lower.begin()
+    store.add_returns([(JID, "a", {"return": 1})])
+    lower.open(is_salts=True)
+    assert lower.needs_bus
+    say(lower, "b", 2)
+    stored, heard = lower.read_new()
+    assert lower.read_return(stored) == {"return": 1}
+    kept = lower.read_return(heard)
+    assert kept is not None
+    assert kept["return"] == 2
+    lower.drop([stored, heard])
+    assert lower.read_return(heard) is None
+    lower.open(is_salts=False)
+    say(lower, "b", 3)
+    assert lower.read_new() == []
+
+
+def test_a_salt_master_gets_no_store_of_ours() -> None:
+    def refuse() -> ForwardQueue:
+        raise AssertionError("it was opened")
+
+    lower = LowerReturns(refuse)
+    lower.open(is_salts=True)
+    lower.begin()
+    say(lower, "a", 1)
+    assert [one.id for one in lower.read_new()] == ["a"]
+
+
+def test_a_master_that_keeps_nothing_is_heard() -> None:
+    lower = LowerReturns(None)
+    lower.open(is_salts=False)
+    lower.begin()
+    assert lower.needs_bus
+    say(lower, "a", 1)
+    (one,) = lower.read_new()
+    lower.drop([one])
+    assert lower.read_return(one) is None
