@@ -151,7 +151,7 @@ class AuthOptions:
     auth_tries: int = option(7, "Tries before a round counts as failed.", minimum=0)
     auth_safemode: bool = option(False, "Never end because of a failed authentication.")
     acceptance_wait_time: float = option(
-        10, "Between two tries while the key is pending.", unit="s", minimum=0
+        10, "Between two tries while the key is pending, at most.", unit="s", minimum=0
     )
     acceptance_wait_time_max: float = option(
         0, "Let that grow up to this; 0 for no growth.", unit="s", minimum=0

@@ -36,6 +36,12 @@ UNRESOLVED_EXIT: Final = 68
 
 REJECTED_WAIT_S: Final = (10.0, 20.0)
 SHORTEST_WAIT_S: Final = 0.5
+EAGER_SHARE: Final = 0.1
+EAGER_LEAST_S: Final = 1.0
+"""Of the time that a key has been pending, a wait's share: who has just set up a minion accepts its
+key within a minute, and asks it something at once.
+"""
+
 IMPATIENT_S: Final = 600.0
 """So long after the first failure the waits stay short: masters that boot are met quickly."""
 
@@ -182,7 +188,8 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the user may choose. ``acceptance_wait_time_max_s`` 0: waits do not grow.
+    """What the user may choose. ``acceptance_wait_time_max_s`` 0: waits grow no further than
+    ``acceptance_wait_time_s``.
 
     ``retry_dns_s`` 0: a name is looked up once; ``retry_dns_count`` is how often again.
     """
@@ -212,6 +219,7 @@ class Session:
     _fruitless: int = 0
     _ask_again_s: float = 0.0
     _acceptance_wait_s: float = 0.0
+    _pending_since_s: float | None = None
     _exit_code: int = 0
     _said: dict[str, float] = field(default_factory=dict)
 
@@ -261,6 +269,7 @@ class Session:
         self._was_up = True
         self._failures = 0
         self._acceptance_wait_s = 0.0
+        self._pending_since_s = None
         self._said.clear()
         # The same keys again: what did not open was not for want of keys, so asking would not help.
         self._fruitless = 0 if event.new_keys else self._fruitless + 1
@@ -287,10 +296,14 @@ class Session:
         self.state = State.WAITING
         # The master answers: should it fall silent later, its waits begin anew.
         self._failures = 0
+        if self._pending_since_s is None:
+            self._pending_since_s = now_s
         first = max(self.options.acceptance_wait_time_s, SHORTEST_WAIT_S)
         longest = max(self.options.acceptance_wait_time_max_s, first)
-        wait_s = min(longest, self._acceptance_wait_s * 2 or first)
-        self._acceptance_wait_s = wait_s
+        wait_s = max(EAGER_LEAST_S, EAGER_SHARE * (now_s - self._pending_since_s))
+        if wait_s >= first:
+            wait_s = min(longest, self._acceptance_wait_s * 2 or first)
+            self._acceptance_wait_s = wait_s
         line = f"Master {self.master}: {text}; asking again in {wait_s:.0f} s"
         return [self._say(logging.WARNING, text, line, now_s), Wait(wait_s)]
 

@@ -62,10 +62,10 @@ TABLE: list[tuple[dict[str, Any], list[Event], list[Instruction]]] = [
     ({}, [Started()], [Authenticate()]),
     ({}, [Started(), Started()], []),
     ({}, [Started(), Accepted()], [Connect()]),
-    ({}, [Started(), Pending()], [Wait(10)]),
+    ({}, [Started(), Pending()], [Wait(1)]),
     ({}, [Started(), Pending(), WaitOver()], [Authenticate()]),
     ({}, [Started(), Pending(), WaitOver(), Accepted()], [Connect()]),
-    ({"rejected_retry": True}, [Started(), Rejected()], [Wait(10)]),
+    ({"rejected_retry": True}, [Started(), Rejected()], [Wait(1)]),
     ({}, [Started(), Rejected()], [Wait(20)]),
     ({}, [Started(), Rejected(), WaitOver()], [Exit(77)]),
     ({}, [Started(), Rejected(), Accepted()], []),
@@ -89,7 +89,7 @@ TABLE: list[tuple[dict[str, Any], list[Event], list[Instruction]]] = [
     ({}, [Started(), SessionStopped(), SessionStopped()], []),
     ({}, [Started(), SessionStopped(), Accepted()], []),
     ({"failover": True}, [Started(), Failed("x")], [GiveUp("x")]),
-    ({"failover": True}, [Started(), Pending()], [Wait(10)]),
+    ({"failover": True}, [Started(), Pending()], [Wait(1)]),
     ({"failover": True, "retry_dns_s": 0}, [Started(), Unresolved("x")], [GiveUp("x")]),
     ({}, [Started(), Unresolved("x")], [Wait(1)]),
     ({"retry_dns_s": 0.6}, [Started(), Unresolved("x")], [Wait(0.6)]),
@@ -124,13 +124,37 @@ def waits(subject: Session, event: Event, times: int, now_s: float = 0.0) -> lis
     return found
 
 
-def test_a_pending_key_is_waited_for_evenly() -> None:
-    assert waits(session(), Pending(), 4) == [10, 10, 10, 10]
+def test_a_key_that_is_new_is_asked_for_often() -> None:
+    assert waits(session(), Pending(), 3) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("pending_s", "wait_s"), [(10, 1), (30, 3), (60, 6), (99, 9.9), (500, 10)])
+def test_who_accepts_a_key_waits_a_tenth_of_what_it_was_pending(
+    pending_s: float, wait_s: float
+) -> None:
+    subject = session()
+    waits(subject, Pending(), 1)
+    assert waits(subject, Pending(), 2, now_s=pending_s) == pytest.approx([wait_s, wait_s])
+
+
+def test_never_longer_than_was_asked_for() -> None:
+    subject = session(acceptance_wait_time_s=2.0)
+    waits(subject, Pending(), 1)
+    assert waits(subject, Pending(), 2, now_s=100) == [2, 2]
 
 
 def test_or_longer_and_longer_up_to_the_maximum() -> None:
-    options = {"acceptance_wait_time_s": 10.0, "acceptance_wait_time_max_s": 35.0}
-    assert waits(session(**options), Pending(), 4) == [10, 20, 35, 35]
+    subject = session(acceptance_wait_time_s=10.0, acceptance_wait_time_max_s=35.0)
+    waits(subject, Pending(), 1)
+    assert waits(subject, Pending(), 4, now_s=100) == [10, 20, 35, 35]
+
+
+def test_after_it_was_let_in_it_is_eager_again() -> None:
+    subject = session()
+    waits(subject, Pending(), 1)
+    subject.on(Accepted(), 100)
+    subject.on(Undecryptable(), 200)
+    assert waits(subject, Pending(), 1, now_s=200) == [1]
 
 
 def test_failures_back_off_and_stay_short_while_the_master_may_be_booting() -> None:
