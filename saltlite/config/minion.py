@@ -196,7 +196,9 @@ class ReturnOptions:
     return_retry_tries: int = option(3, "Tries of one return before it is put off.", minimum=0)
     request_channel_timeout: float = option(60, "How long a request may take.", unit="s", minimum=1)
     request_channel_tries: int = option(3, "Tries of one request.", minimum=1)
-    recon_default: int = option(1000, "First wait before reconnecting.", unit="ms", minimum=0)
+    recon_default: int = option(
+        1000, "First wait before reconnecting; unset, it is tried sooner.", unit="ms", minimum=0
+    )
     recon_max: int = option(10000, "Longest wait before reconnecting.", unit="ms", minimum=0)
     recon_randomize: bool = option(True, "Spread the first wait over all minions.")
     ping_interval: float = option(

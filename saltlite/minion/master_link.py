@@ -53,6 +53,7 @@ from saltlite.minion.capabilities import Offers
 from saltlite.minion.masters import MasterAddress, resolve, tcp_options
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
+from saltlite.minion.rejoin import Rejoin, is_wanted
 from saltlite.minion.tasks import Tasks
 from saltlite.transport.addresses import tcp
 from saltlite.transport.areq import AsyncRequester
@@ -169,12 +170,15 @@ class Link:
         self._lost_after_s = min(LOST_S, alive_s) if failover and alive_s > 0 else LOST_S
         self._lost_timer: asyncio.TimerHandle | None = None
         self._reauth_timer: asyncio.TimerHandle | None = None
+        self._rejoin = Rejoin(self._loop, self._connect_anew, chance)
+        self._rejoins = is_wanted(config.source)
         self._idle_timers: dict[str, asyncio.TimerHandle] = {}
         self._address = ""
         self._attempts = 0
         self._tcp = tcp_options(config.network)
         self._requesters: dict[str, AsyncRequester] = {}
         self._subscriber: zmq.asyncio.Socket | None = None
+        self._publisher = ""
         self._keys: SessionKeys | None = None
         self._keys_changed = asyncio.Event()
         self._serial = 0
@@ -361,9 +365,10 @@ class Link:
         self._drop_subscriber()
         returns = self._config.returns
         monitors: list[zmq.asyncio.Socket] = []
+        self._publisher = tcp(self._address, self._publish_port(keys))
         subscriber = connect_subscriber(
             self._context,
-            tcp(self._address, self._publish_port(keys)),
+            self._publisher,
             prefixes=self._prefixes(),
             routing_id=self._identity.minion_id.encode(),
             reconnect_ms=returns.recon_default,
@@ -416,6 +421,7 @@ class Link:
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 if self._lost_timer is not None:
                     self._lost_timer.cancel()
+                self._rejoin.stop()
                 log.info("Subscribed to the jobs of master %s", self.name)
                 self._owner.on_subscription(self)
                 # Not after the first handshake: the keys have just come.
@@ -425,6 +431,18 @@ class Link:
                 broke = True
                 log.info("Connection to master %s broke; it is tried again", self.name)
                 self._watch_for_loss()
+                if self._rejoins:
+                    self._rejoin.begin()
+
+    def _connect_anew(self) -> None:
+        """Now, in place of when libzmq would do it by itself."""
+        subscriber = self._subscriber
+        if subscriber is None:
+            return
+        with contextlib.suppress(zmq.ZMQError):  # of an address that cannot be reached now
+            subscriber.disconnect(self._publisher)
+        with contextlib.suppress(zmq.ZMQError):
+            subscriber.connect(self._publisher)
 
     def _ask_for_keys_soon(self) -> None:
         """All minions of a master that started anew come back at once, so each waits a while."""
@@ -444,6 +462,7 @@ class Link:
         self._report_event(fsm.Lost())
 
     def _drop_subscriber(self) -> None:
+        self._rejoin.stop()
         if self._subscriber is not None:
             subscriber, self._subscriber = self._subscriber, None
             subscriber.disable_monitor()

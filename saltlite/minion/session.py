@@ -188,9 +188,9 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the user may choose. ``acceptance_wait_time_max_s`` 0: waits grow no further than
-    ``acceptance_wait_time_s``.
+    """What the user may choose.
 
+    ``acceptance_wait_time_max_s`` 0: waits grow no further than ``acceptance_wait_time_s``.
     ``retry_dns_s`` 0: a name is looked up once; ``retry_dns_count`` is how often again.
     """
 

@@ -143,5 +143,5 @@ def test_each_of_two_gets_what_it_asked_for(below: Tree) -> None:
 def test_one_of_two_is_away_and_comes_back(below: Tree) -> None:
     below.masters["left"].master.stop()
     answers(below.masters["right"], BOTH, "both answer the other")
-    below.masters["left"].master.start()
+    below.masters["left"].start_master()
     answers(below.masters["left"], BOTH, "both answer again")

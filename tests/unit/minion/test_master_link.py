@@ -128,6 +128,33 @@ def play(
     asyncio.run(live())
 
 
+SLOW_TO_RECONNECT = MinionConfig(
+    auth=FAST.auth,
+    # As long as no test waits: what comes back earlier is not libzmq's doing.
+    returns=replace(FAST.returns, recon_default=600_000, recon_max=600_000),
+)
+
+
+def test_a_subscription_that_broke_is_made_again_soon(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.pub.close(linger=0)
+        two.master.pub = two.context.socket(zmq.XPUB)
+        address = f"tcp://127.0.0.1:{two.master.pub_port}"
+        while True:
+            try:
+                two.master.pub.bind(address)
+                break
+            except zmq.ZMQError:
+                await asyncio.sleep(0.005)
+        await two.until(lambda: two.owner.subscriptions == 2)
+        await two.master.pub.recv()
+        await two.master.publish(job())
+        await two.until(lambda: two.owner.jobs)
+
+    play(tmp_path, scenario, SLOW_TO_RECONNECT)
+
+
 def test_a_job_arrives_and_the_master_is_pinned(tmp_path: Path) -> None:
     async def scenario(two: Pair) -> None:
         await two.subscribed()
