@@ -41,6 +41,9 @@ COUNT_LOCK: Final = 0x5A17_0011
 
 ROWS_AT_ONCE: Final = 500
 
+NAMED_MOST: Final = 5
+"""Minions that are named in a line of the log."""
+
 BUSY_S: Final = 0.5
 """Thousands of keys take many seconds, in which a bridge has to show that it lives."""
 
@@ -387,6 +390,8 @@ class KeyFeed:
         """The keys of each id when files and table were last the same; digests of them."""
         self._seen: dict[KeyState, int] = {}
         self._lost_accepted = False
+        self._ordered: list[str] = []
+        self._overruled: list[str] = []
         self._is_current = False
 
     def catch_up(self) -> int:
@@ -419,15 +424,18 @@ class KeyFeed:
 
     def _take_rows(self, rows: Sequence[Row], until_s: float) -> int:
         """Bring ids up to date, one after the other, as long as there is time; how many."""
-        for number, (minion_id, version) in enumerate(rows, 1):
-            if valid_minion_id(minion_id):
-                self._settle_id(minion_id)
-            else:
-                log.error("A row of the cluster's keys is passed over: %.80r", minion_id)
-            self._place = version
-            if time.monotonic() > until_s:
-                return number
-        return len(rows)
+        try:
+            for number, (minion_id, version) in enumerate(rows, 1):
+                if valid_minion_id(minion_id):
+                    self._settle_id(minion_id)
+                else:
+                    log.error("A row of the cluster's keys is passed over: %.80r", minion_id)
+                self._place = version
+                if time.monotonic() > until_s:
+                    return number
+            return len(rows)
+        finally:
+            self._say_settled()
 
     def _drop_missed(self) -> int:
         """Forget what went so long ago that no row tells of it any more; up to which version."""
@@ -458,11 +466,14 @@ class KeyFeed:
         agreed = self._agreed
         differ = [one for one in files.keys() | agreed.keys() if files.get(one) != agreed.get(one)]
         orders, is_done = 0, True
-        for one in sorted(differ):
-            orders += self._settle_id(one)
-            if time.monotonic() > until_s:
-                is_done = False
-                break
+        try:
+            for one in sorted(differ):
+                orders += self._settle_id(one)
+                if time.monotonic() > until_s:
+                    is_done = False
+                    break
+        finally:
+            self._say_settled()
         if self._lost_accepted:
             self._rotate()
             self._lost_accepted = False
@@ -478,8 +489,20 @@ class KeyFeed:
             apply_to_copy(self._copy, minion_id, filed)
             self._note_agreed(minion_id, _digest_keys(filed))
         if is_ordered:
-            log.info("The key of minion %s was changed in the files of this node", minion_id)
+            self._ordered.append(minion_id)
         return is_ordered
+
+    def _say_settled(self) -> None:
+        """One line for all: a node that was killed may find thousands of its files behind."""
+        if self._ordered:
+            log.info("Keys that were changed in the files of this node: %s", _list(self._ordered))
+        if self._overruled:
+            log.warning(
+                "Key files that are not what was agreed, of minions whose keys have changed in the "
+                "cluster, which counts: %s",
+                _list(self._overruled),
+            )
+        self._ordered, self._overruled = [], []
 
     def _decide_on(self, transaction: Transaction, minion_id: str) -> tuple[Filed, bool]:
         """What the table has of an id in the end, and whether the files have changed it."""
@@ -490,11 +513,7 @@ class KeyFeed:
             return filed, False
         if filed.version > self._place:
             if self._agreed is not None and files != self._agreed.get(minion_id, {}):
-                log.warning(
-                    "The key files of minion %s were changed here, and its key elsewhere: what is "
-                    "in the cluster counts",
-                    minion_id,
-                )
+                self._overruled.append(minion_id)
             return filed, False
         self._order_change(transaction, minion_id, filed)
         after = read_filed(transaction, minion_id)
@@ -571,3 +590,10 @@ def _load_place(path: Path) -> int:
     except (StoreError, ValueError) as error:
         log.warning("%s is not used: %s", path, error)
         return 0
+
+
+def _list(names: Sequence[str]) -> str:
+    """Some of the names, and how many more there are."""
+    known = list(dict.fromkeys(names))  # a transaction that is tried again asks twice
+    more = len(known) - NAMED_MOST
+    return ", ".join(known[:NAMED_MOST]) + (f" and {more} more" if more > 0 else "")

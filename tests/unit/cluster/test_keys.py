@@ -169,6 +169,25 @@ def test_an_accepted_key_that_goes_by_hand_takes_the_publication_key_along(
     assert one.rotations == 0
 
 
+def test_thousands_of_files_that_are_behind_are_one_line(
+    nodes: Nodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = nodes
+    names = [f"m{number}" for number in range(8)]
+    for name in names:
+        one.put(name, UNACCEPTED)
+    other.feed.catch_up()
+    other.feed.send_orders()
+    for name in names:
+        other.path(name, UNACCEPTED).unlink()
+        one.move(name, UNACCEPTED, ACCEPTED)
+    with caplog.at_level(logging.WARNING):
+        other.feed.catch_up()
+    assert other.files() == one.files()
+    (line,) = caplog.messages
+    assert line.endswith("which counts: m0, m1, m2, m3, m4 and 3 more")
+
+
 def test_a_key_that_is_put_there_by_hand_is_an_order(nodes: Nodes) -> None:
     one, other = nodes
     other.feed.send_orders()
@@ -215,7 +234,7 @@ def test_where_file_and_table_both_changed_the_table_counts(
     os.rename(other.path("web1", UNACCEPTED), other.path("web1", ACCEPTED))
     with caplog.at_level(logging.WARNING):
         assert other.feed.send_orders() == 0
-    assert "key files of minion web1 were changed here" in caplog.text
+    assert "not what was agreed, of minions whose keys have changed in the cluster" in caplog.text
     assert other.keys.load_accepted("web1") is None
     assert other.files() == one.files()
 
