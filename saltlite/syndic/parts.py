@@ -42,6 +42,20 @@ def join_returns(syndic: str, returns: Iterable[LowerReturn]) -> list[SyndicRetu
     return list(parts.values())
 
 
+def guess_load(returned: Mapping[str, Any], minion: str) -> dict[str, Any]:
+    """The load of a job that nobody told of, from its first return; ``{}`` if that says too little.
+
+    A master of 3008 keeps the jobs of masters below it off its bus, and without a load one of Salt
+    above cannot look the job up.
+    """
+    fun, arg = returned.get("fun"), returned.get("fun_args")
+    if not fun:
+        return {}
+    user = _text_or_none(returned.get("user")) or ""
+    arg = arg if isinstance(arg, list) else []
+    return {"fun": fun, "arg": arg, "tgt": [minion], "tgt_type": "list", "user": user}
+
+
 def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 

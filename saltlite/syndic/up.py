@@ -14,7 +14,7 @@ from saltlite.core.messages import event_refusal
 from saltlite.core.plain import Plain
 from saltlite.errors import SaltliteError, StoreError
 from saltlite.master.forwardqueue import Waiting
-from saltlite.syndic.parts import LowerReturn, join_returns
+from saltlite.syndic.parts import LowerReturn, guess_load, join_returns
 from saltlite.syndic.sources import Source
 from saltlite.transport.codec import pack_bin
 
@@ -213,7 +213,9 @@ class UpperQueue:
                 size += len(pack_bin(dict(fields)))
                 if found and size > BYTES_AT_ONCE:
                     break
-                job = {} if one.jid in self._told else self._source.read_job(one.jid)
+                job: Mapping[str, Any] = {}
+                if one.jid not in self._told:
+                    job = self._source.read_job(one.jid) or guess_load(fields, one.id)
                 found.append(LowerReturn(one.jid, one.id, fields, job))
             batch.append(self._returns.popleft())
         return batch, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saltlite.core.messages import SyndicReturn
-from saltlite.syndic.parts import LowerReturn, goes_up, join_returns
+from saltlite.syndic.parts import LowerReturn, goes_up, guess_load, join_returns
 
 JID, OTHER = "20260102030405000006", "20260102030405000007"
 JOB = {"fun": "test.ping", "tgt": "*"}
@@ -61,3 +61,14 @@ def test_which_events_go_up(
 ) -> None:
     assert goes_up(tag, data, everything=True) is with_one_master
     assert goes_up(tag, data, everything=False) is with_several
+
+
+def test_a_job_that_nobody_told_of_is_what_its_return_says() -> None:
+    returned = {"fun": "test.echo", "fun_args": ["x"], "return": "x", "user": "anna"}
+    assert guess_load(returned, "m1") == {
+        "fun": "test.echo", "arg": ["x"], "tgt": ["m1"], "tgt_type": "list", "user": "anna",
+    }  # fmt: skip
+    assert guess_load({"fun": "test.ping", "fun_args": None, "user": 5}, "m1") == {
+        "fun": "test.ping", "arg": [], "tgt": ["m1"], "tgt_type": "list", "user": "",
+    }  # fmt: skip
+    assert guess_load({"return": True}, "m1") == {}
