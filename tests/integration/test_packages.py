@@ -110,6 +110,25 @@ def test_nothing_in_it_knows_where_it_was_built(packages: Path, tmp_path: Path) 
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("name", ["saltlite-master", "saltlite-minion"])
+def test_a_purge_says_what_stays(packages: Path, tmp_path: Path, name: str) -> None:
+    subprocess.run(
+        ["dpkg-deb", "--control", str(package(packages, name)), str(tmp_path / "control")],
+        check=True,
+    )
+    said = {
+        word: subprocess.run(
+            ["/bin/sh", str(tmp_path / "control" / "postrm"), word],
+            env={"PATH": "/nonexistent"},  # so that nothing of this machine is changed
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for word in ("remove", "purge")
+    }  # fmt: skip
+    unit = name.replace("saltlite", "salt")
+    stays = "what it kept stays in /etc/salt/pki, /var/cache/salt and /var/log/salt"
+    assert said == {"remove": "", "purge": f"{unit}: {stays}\n"}
+
+
 def test_from_the_packages_to_an_answered_job(packages: Path) -> None:
     """README's lines, typed on an overlay of this machine, without a network."""
     if os.geteuid() != 0:
