@@ -495,12 +495,14 @@ class KeyFeed:
     def _say_settled(self) -> None:
         """One line for all: a node that was killed may find thousands of its files behind."""
         if self._ordered:
-            log.info("Keys that were changed in the files of this node: %s", _list(self._ordered))
+            log.info(
+                "Keys that were changed in the files of this node: %s", _join_names(self._ordered)
+            )
         if self._overruled:
             log.warning(
                 "Key files that are not what was agreed, of minions whose keys have changed in the "
                 "cluster, which counts: %s",
-                _list(self._overruled),
+                _join_names(self._overruled),
             )
         self._ordered, self._overruled = [], []
 
@@ -592,7 +594,7 @@ def _load_place(path: Path) -> int:
         return 0
 
 
-def _list(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Some of the names, and how many more there are."""
     known = list(dict.fromkeys(names))  # a transaction that is tried again asks twice
     more = len(known) - NAMED_MOST

@@ -23,7 +23,7 @@ from saltlite.highstate.compile import Compiled
 from saltlite.highstate.control import forget
 from saltlite.highstate.graph import Ordered, order
 from saltlite.highstate.locations import place_errors
-from saltlite.highstate.masking import find_secrets, mask_answers, mask_data, mask_text
+from saltlite.highstate.masking import MASK_KEYS, find_secrets, mask_answers, mask_data, mask_text
 from saltlite.highstate.plans import Asked, keep
 from saltlite.highstate.run import run_low
 from saltlite.highstate.sls import StateTree
@@ -405,7 +405,12 @@ def _run_chunks(
 
 def find_secrets_of(ctx: MinionContext) -> tuple[str, ...]:
     """What is masked in the returns of a run; nothing where the option says so."""
-    return find_secrets(ctx.pillar) if ctx.config.files.state_mask_secrets else ()
+    options = ctx.config.files
+    if not options.state_mask_secrets:
+        return ()
+    named = ctx.pillar.get(MASK_KEYS)
+    more = named if isinstance(named, (list, tuple)) else ()
+    return find_secrets(ctx.pillar, [*options.state_mask_keys, *more])
 
 
 def retcode_of(returns: Iterable[StateReturn]) -> int:

@@ -1,14 +1,16 @@
 """Secrets of the pillar in what a run of states tells: they are masked wherever they stand. Pure.
 
-A value is a secret where its key, or that of a map or list around it, says so. It is looked for as
-it is, line by line where it has several, and as JSON writes it. What is short, a plain number, a
-path or a word that the pillar also has under an ordinary key is not: masking it would make returns
-unreadable, and what stands everywhere is no secret.
+A value is a secret where its key, or that of a map or list around it, says so, or where somebody
+has named its key. It is looked for as it is, line by line where it has several, and as JSON writes
+it. What is short, a plain number or a path is not, nor is, unless it was named, a word that the
+pillar also has under an ordinary key: masking it would make returns unreadable, and what stands
+everywhere is no secret.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from saltlite.core.lazyregex import regex
@@ -46,13 +48,41 @@ _PATH: Final = regex(r"(?:/(?:etc|srv|var|opt|home|root|usr|run|tmp|dev)/|salt:/
 _WORDS: Final = frozenset({"enabled", "disabled", "default", "required", "optional", "absent"})
 
 
-def find_secrets(pillar: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The texts of a pillar that are secret, the longest first."""
+MASK_KEYS: Final = "state_mask_keys"
+"""The option, and the key of the pillar, with further keys whose values are secret."""
+
+NAMED_MOST: Final = 100
+"""Names of keys that are heeded: each is compared with each key of the pillar."""
+
+
+def find_secrets(pillar: Mapping[Any, Any], named: Sequence[object] = ()) -> tuple[str, ...]:
+    """The texts of a pillar that are secret, the longest first.
+
+    ``named`` are further keys whose values are, with all that is below them: globs of paths,
+    ``mysql:root``.
+    """
     secret: set[str] = set()
     plain: set[str] = set()
     _sort_values(pillar, secret, plain, is_secret=False)
-    texts = {text for value in secret - plain for text in _spell(value)}
+    values = secret - plain
+    if named:
+        _add_named(pillar, "", [str(name) for name in named[:NAMED_MOST]], values)
+    texts = {text for value in values for text in _spell(value)}
     return tuple(sorted(texts, key=lambda text: (-len(text), text))[:AT_MOST])
+
+
+def _add_named(data: object, path: str, patterns: Sequence[str], found: set[str]) -> None:
+    """Add the values below keys whose paths fit, and all values where ``patterns`` is empty."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            below = f"{path}:{key}" if path else str(key)
+            is_named = any(fnmatchcase(below, pattern) for pattern in patterns)
+            _add_named(value, below, () if is_named or not patterns else patterns, found)
+    elif isinstance(data, (list, tuple)):
+        for value in data:
+            _add_named(value, path, patterns, found)
+    elif not patterns and data is not None and not isinstance(data, bool):
+        found.add(str(data))
 
 
 def _sort_values(data: object, secret: set[str], plain: set[str], *, is_secret: bool) -> None:

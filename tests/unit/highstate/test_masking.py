@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltlite.core import dataclasses
+from saltlite.highstate.apply import find_secrets_of
 from saltlite.highstate.masking import MASK, find_secrets, mask_answers, mask_data
 from tests.unit.highstate.conftest import Tree
 
@@ -51,6 +52,36 @@ PEM = (
 )
 def test_what_is_a_secret(pillar: dict[str, Any], expected: set[str]) -> None:
     assert set(find_secrets(pillar)) == expected
+
+
+NAMED = {
+    "mysql": {"root": "hunter2!", "user": "annabella", "port": 3306, "on": True},
+    "certs": [{"web": PEM}, {"mail": "s3cr3t!!"}],
+    "motd": "hunter2!",
+}
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ([], set()),
+        (["mysql:root"], {"hunter2!"}),
+        (["mysql"], {"hunter2!", "annabella"}),
+        (["*:root", "certs:m*"], {"hunter2!", "s3cr3t!!"}),
+        (["root", "mysql:roo", 5, None], set()),
+    ],
+)
+def test_keys_that_somebody_named(named: list[Any], expected: set[str]) -> None:
+    assert set(find_secrets(NAMED, named)) == expected
+
+
+def test_keys_are_named_in_the_configuration_and_in_the_pillar(tree: Tree) -> None:
+    ctx = tree({}, {**NAMED, "state_mask_keys": ["certs:mail"]})
+    files = dataclasses.replace(ctx.config.files, state_mask_keys=["mysql:root"])
+    ctx.config = dataclasses.replace(ctx.config, files=files)
+    assert set(find_secrets_of(ctx)) == {"hunter2!", "s3cr3t!!"}
+    ctx.pillar = {**NAMED, "state_mask_keys": "certs:mail"}
+    assert set(find_secrets_of(ctx)) == {"hunter2!"}
 
 
 def test_each_line_of_a_long_secret_is_one() -> None:
