@@ -421,7 +421,7 @@ class Link:
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 if self._lost_timer is not None:
                     self._lost_timer.cancel()
-                self._rejoin.stop()
+                self._rejoin.note_up()
                 log.info("Subscribed to the jobs of master %s", self.name)
                 self._owner.on_subscription(self)
                 # Not after the first handshake: the keys have just come.
@@ -432,7 +432,7 @@ class Link:
                 log.info("Connection to master %s broke; it is tried again", self.name)
                 self._watch_for_loss()
                 if self._rejoins:
-                    self._rejoin.begin()
+                    self._rejoin.note_loss()
 
     def _connect_anew(self) -> None:
         """Now, in place of when libzmq would do it by itself."""

@@ -16,8 +16,10 @@ SPREAD_S: Final = 1.0
 """From the loss to the first try; all minions of a master are spread over the second."""
 
 PAUSE_S: Final = 1.0
-TRIES: Final = 10
-"""Then it is left to libzmq."""
+"""Then; it doubles, so that one who is far away has the time to shake hands."""
+
+TRIES: Final = 4
+"""Of each loss; after them it is left to libzmq."""
 
 OPTIONS: Final = frozenset({"recon_default", "recon_max", "recon_randomize"})
 
@@ -28,7 +30,7 @@ def is_wanted(source: Collection[str]) -> bool:
 
 
 class Rejoin:
-    """Calls ``connect`` again and again from :meth:`begin` on, until :meth:`stop`."""
+    """Calls ``connect`` a few times after a connection that was up broke."""
 
     def __init__(
         self,
@@ -41,15 +43,24 @@ class Rejoin:
         self._connect = connect
         self._chance = chance
         self._timer: asyncio.TimerHandle | None = None
-        self._left = 0
+        self._was_up = False
+        self._tried = 0
 
-    def begin(self) -> None:
-        """The connection broke."""
-        self._left = TRIES
-        self._wait(FIRST_S)
+    def note_up(self) -> None:
+        """Hands are shaken."""
+        self.stop()
+        self._was_up = True
+
+    def note_loss(self) -> None:
+        """The connection broke, or ended before it was one."""
+        # What takes connections and ends them, as a proxy without masters, is not asked more often.
+        if self._was_up:
+            self._was_up = False
+            self._tried = 0
+            self._wait(FIRST_S)
 
     def stop(self) -> None:
-        """It is there, or not wanted any more."""
+        """Try no more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -60,7 +71,7 @@ class Rejoin:
         self._timer = self._loop.call_later(delay_s, self._try)
 
     def _try(self) -> None:
-        self._left -= 1
-        if self._left:
-            self._wait(PAUSE_S)
+        self._tried += 1
+        if self._tried < TRIES:
+            self._wait(PAUSE_S * 2 ** (self._tried - 1))
         self._connect()

@@ -50,6 +50,9 @@ TOPICS: Final = (b"broadcast", b"syndic")
 LOOK_S: Final = 1.0
 """Between two looks into the store that no event has asked for."""
 
+QUIET_S: Final = 10.0
+"""So long the lower master may start after us without a word."""
+
 _STARTED: Final = ("syndic_start", "syndic/{id}/start")
 
 
@@ -151,7 +154,11 @@ class Syndic:
 
     async def _publish_jobs(self) -> None:
         # Until returns are noted, or their bus is heard, no job is to be answered.
-        await self._bus_heard.wait()
+        try:
+            await asyncio.wait_for(self._bus_heard.wait(), QUIET_S)
+        except asyncio.TimeoutError:
+            log.warning("The event bus of the master here is not there yet: jobs wait for it")
+            await self._bus_heard.wait()
         await self._down.run()
 
     def stop(self) -> None:

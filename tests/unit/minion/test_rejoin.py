@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from saltlite.minion import rejoin
 from saltlite.minion.rejoin import Rejoin, is_wanted
 
@@ -35,28 +37,42 @@ class Clock:
                 call()
 
 
-def tries(chance: float, stop_after: int = 0) -> list[float]:
-    clock, found = Clock(), []
-
-    def connect() -> None:
-        found.append(round(clock.now_s, 3))
-        if len(found) == stop_after:
-            subject.stop()
-
+def make(clock: Clock, chance: float, found: list[float]) -> Rejoin:
     loop: asyncio.AbstractEventLoop = clock  # type: ignore[assignment]
-    subject = Rejoin(loop, connect, lambda: chance)
-    subject.begin()
+    return Rejoin(loop, lambda: found.append(round(clock.now_s, 3)), lambda: chance)
+
+
+@pytest.mark.parametrize(
+    ("chance", "at_s"), [(0.0, [0.2, 1.2, 3.2, 7.2]), (1.0, [1.2, 3.2, 6.2, 11.2])]
+)
+def test_soon_then_more_seldom_and_not_for_ever(chance: float, at_s: list[float]) -> None:
+    clock, found = Clock(), []
+    subject = make(clock, chance, found)
+    subject.note_up()
+    subject.note_loss()
     clock.run()
-    return found
-
-
-def test_soon_then_every_second_or_two_and_not_for_ever() -> None:
-    assert tries(0.0) == [0.2 + number for number in range(rejoin.TRIES)]
-    assert tries(1.0)[:3] == [1.2, 3.2, 5.2]
+    assert found == pytest.approx(at_s)
 
 
 def test_once_it_is_there_nothing_more_is_tried() -> None:
-    assert tries(0.0, stop_after=2) == [0.2, 1.2]
+    clock, found = Clock(), []
+    subject = make(clock, 0.0, found)
+    subject.note_up()
+    subject.note_loss()
+    clock.call_later(0.5, subject.note_up)
+    clock.run()
+    assert found == [0.2]
+
+
+def test_what_takes_connections_and_ends_them_is_not_asked_without_end() -> None:
+    clock, found = Clock(), []
+    subject = make(clock, 0.0, found)
+    subject.note_loss()  # it was never up
+    subject.note_up()
+    for number in range(50):
+        clock.call_later(number / 10, subject.note_loss)
+    clock.run()
+    assert len(found) == rejoin.TRIES
 
 
 def test_who_says_how_long_to_wait_waits_so_long() -> None:
