@@ -295,7 +295,7 @@ class FileOptions:
     state_events: bool = option(False, "Fire an event per state.")
     state_mask_secrets: bool = option(True, "Mask secrets of the pillar in returns of states.")
     state_mask_keys: Sequence[str] = option(
-        (), "Keys of the pillar (globs of `a:b`) to mask too; also as a pillar. Not in Salt."
+        [], "Keys of the pillar (globs of `a:b`) to mask too; also as a pillar. Not in Salt."
     )
     state_queue: bool | str = option(False, "Let state runs wait for one another.")
     state_aggregate: bool | Sequence[str] = option(False, "Join states that can be joined.")
