@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import pytest
 
 from cluster import Cluster, Daemon
@@ -28,6 +29,14 @@ OPTIONS = {"return_retry_timer": 1, "return_retry_timer_max": 1, "request_channe
 JIDS = (f"20240101{number:012d}" for number in itertools.count())
 
 
+def _is_job(one: psutil.Process) -> bool:
+    """Whether a process of a minion is a job's, or has been: it may have gone meanwhile."""
+    try:
+        return " job " in " ".join(one.cmdline())
+    except psutil.NoSuchProcess:
+        return True
+
+
 @dataclass
 class Prey:
     """One minion, and the master it believes in."""
@@ -39,7 +48,7 @@ class Prey:
     def loop_pids(self) -> set[int]:
         """The parent and the loop; jobs come and go."""
         found = self.daemon.titled("salt-minion")
-        return {one.pid for one in found if " job " not in " ".join(one.cmdline())}
+        return {one.pid for one in found if not _is_job(one)}
 
     def runs(self, *, jid: str = "", within_s: float = REPLY_S) -> str:
         """An honest job comes back; its jid."""
