@@ -409,6 +409,8 @@ def find_secrets_of(ctx: MinionContext) -> tuple[str, ...]:
     if not options.state_mask_secrets:
         return ()
     named = ctx.pillar.get(MASK_KEYS)
+    if named is not None and not isinstance(named, (list, tuple)):
+        log.warning("%s of the pillar is no list, so it masks nothing", MASK_KEYS)
     more = named if isinstance(named, (list, tuple)) else ()
     return find_secrets(ctx.pillar, [*options.state_mask_keys, *more])
 

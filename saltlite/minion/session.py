@@ -37,10 +37,11 @@ UNRESOLVED_EXIT: Final = 68
 REJECTED_WAIT_S: Final = (10.0, 20.0)
 SHORTEST_WAIT_S: Final = 0.5
 EAGER_SHARE: Final = 0.1
-EAGER_LEAST_S: Final = 1.0
 """Of the time that a key has been pending, a wait's share: who has just set up a minion accepts its
 key within a minute, and asks it something at once.
 """
+
+EAGER_LEAST_S: Final = 1.0
 
 IMPATIENT_S: Final = 600.0
 """So long after the first failure the waits stay short: masters that boot are met quickly."""

@@ -9,7 +9,14 @@ from saltlite.context import MinionContext
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.fields import read_fields, write_fields
 from saltlite.modules import group, shadow, user
-from saltlite.modules._resource.listed import Ask, Found, ListedType, StateDeclaration, pick_names
+from saltlite.modules._resource.listed import (
+    Ask,
+    Found,
+    ListedType,
+    StateDeclaration,
+    declare_each,
+    pick_names,
+)
 
 _AGES = {
     "min": "mindays",
@@ -107,12 +114,11 @@ def _password_arguments(aging: Mapping[str, Any], secrets: bool) -> dict[str, An
 
 
 def _declare_groups(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = {each.name: each for each in reversed(_read_groups(ctx))}
-    for name in ask.names:
-        if name in there:
-            entry = there[name]
-            said = {"gid": entry.gid, "members": list(entry.members)}
-            yield StateDeclaration(of=name, fun="group.present", name=name, arguments=said)
+    there = {
+        each.name: {"gid": each.gid, "members": list(each.members)}
+        for each in reversed(_read_groups(ctx))
+    }
+    yield from declare_each("group.present", ask, there)
 
 
 TYPES = {

@@ -46,7 +46,7 @@ def _declare_zones(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
 
 
 def _read_chains(ctx: MinionContext) -> dict[str, Mapping[str, Any]]:
-    """By ``FAMILY/TABLE/CHAIN`` its policy and rules; ``filter/INPUT`` may have slashes in none."""
+    """By ``FAMILY/TABLE/CHAIN`` its policy and rules."""
     found: dict[str, Mapping[str, Any]] = {}
     for family, program in PROGRAMS.items():
         if ctx.host.which(program) is None:

@@ -65,6 +65,15 @@ def pick_names(names: Iterable[str], pattern: str) -> list[str]:
     return sorted({name for name in names if fnmatch.fnmatchcase(name, pattern)})
 
 
+def declare_each(
+    fun: str, ask: Ask, there: Mapping[str, Mapping[str, Any]]
+) -> Iterator[StateDeclaration]:
+    """What is asked for of what is there, each by its own name and with its arguments."""
+    for name in ask.names:
+        if name in there:
+            yield StateDeclaration(of=name, fun=fun, name=name, arguments=there[name])
+
+
 def declare_together(type: str, named: Sequence[str], said: Mapping[str, Any]) -> Iterator[Found]:
     """One ``installed`` for all of them, if there is any: each of its own would ask anew."""
     for first in named[:1]:

@@ -15,6 +15,7 @@ from saltlite.modules._resource.listed import (
     LeftOut,
     ListedType,
     StateDeclaration,
+    declare_each,
     pick_names,
 )
 
@@ -46,11 +47,11 @@ def _list_jobs(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_jobs(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = _read_schedule(ctx)
-    for name in ask.names:
-        if name in there:
-            said = {key: value for key, value in there[name].items() if key != "name"}
-            yield StateDeclaration(of=name, fun="schedule.present", name=name, arguments=said)
+    there = {
+        name: {key: value for key, value in job.items() if key != "name"}
+        for name, job in _read_schedule(ctx).items()
+    }
+    yield from declare_each("schedule.present", ask, there)
 
 
 def _list_beacons(ctx: MinionContext, pattern: str) -> list[str]:
@@ -79,11 +80,8 @@ def _list_variables(ctx: MinionContext, pattern: str) -> list[str]:
 
 def _declare_variables(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
     del ctx
-    there = environ.items()
-    for name in ask.names:
-        if name in there:
-            said = {"value": there[name]}
-            yield StateDeclaration(of=name, fun="environ.setenv", name=name, arguments=said)
+    there = {name: {"value": value} for name, value in environ.items().items()}
+    yield from declare_each("environ.setenv", ask, there)
 
 
 TYPES = {

@@ -15,6 +15,7 @@ from saltlite.modules._resource.listed import (
     Found,
     ListedType,
     StateDeclaration,
+    declare_each,
     pick_names,
 )
 from saltlite.providers.hosts import table
@@ -37,11 +38,8 @@ def _list_hosts(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_hosts(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = _read_hosts(ctx)
-    for name in ask.names:
-        if name in there:
-            said = {"ip": there[name], "clean": True}
-            yield StateDeclaration(of=name, fun="host.present", name=name, arguments=said)
+    there = {name: {"ip": ips, "clean": True} for name, ips in _read_hosts(ctx).items()}
+    yield from declare_each("host.present", ask, there)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +129,9 @@ def _list_aliases(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_aliases(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = ctx.follow(aliases.list_aliases)
-    for name in ask.names:
-        if name in there:
-            said = {"target": there[name]}
-            yield StateDeclaration(of=name, fun="alias.present", name=name, arguments=said)
+    found = ctx.follow(aliases.list_aliases)
+    there = {name: {"target": target} for name, target in found.items()}
+    yield from declare_each("alias.present", ask, there)
 
 
 TYPES = {

@@ -24,19 +24,19 @@ _ALTERNATIVES = ("/var/lib/dpkg/alternatives", "/var/lib/alternatives")
 """Where Debian and Red Hat keep one file for each name."""
 
 
-def _read_versions(ctx: MinionContext, word: str) -> dict[str, str]:
+def _read_versions(ctx: MinionContext) -> dict[str, str]:
     """By package the version; of several the last one is named."""
-    found: Mapping[str, Any] = ctx.functions.call(word)
+    found: Mapping[str, Any] = ctx.functions.call("pkg.list_pkgs")
     return {str(name): str(version).split(",")[-1] for name, version in found.items()}
 
 
 def _list_packages(ctx: MinionContext, pattern: str) -> list[str]:
-    return pick_names(_read_versions(ctx, "pkg.list_pkgs"), pattern)
+    return pick_names(_read_versions(ctx), pattern)
 
 
 def _declare_packages(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
     """One is declared by itself; several as one state: each of its own would ask anew."""
-    there = _read_versions(ctx, "pkg.list_pkgs")
+    there = _read_versions(ctx)
     named = [name for name in ask.names if name in there]
     if len(named) == 1:
         said: dict[str, Any] = {"version": there[named[0]]}

@@ -7,7 +7,14 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.modules import selinux
-from saltlite.modules._resource.listed import Ask, Found, ListedType, StateDeclaration, pick_names
+from saltlite.modules._resource.listed import (
+    Ask,
+    Found,
+    ListedType,
+    StateDeclaration,
+    declare_each,
+    pick_names,
+)
 from saltlite.providers.selinux import policy
 
 _MODE = "mode"
@@ -30,13 +37,11 @@ def _list_booleans(ctx: MinionContext, pattern: str) -> list[str]:
 
 def _declare_booleans(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
     """With ``persist`` where the next start will find the same."""
-    there = ctx.follow(selinux.list_sebool)
-    for name in ask.names:
-        if name in there:
-            now = there[name]["State"]
-            said: dict[str, Any] = {"value": now}
-            said |= {"persist": True} if there[name]["Default"] == now else {}
-            yield StateDeclaration(of=name, fun="selinux.boolean", name=name, arguments=said)
+    there: dict[str, dict[str, Any]] = {}
+    for name, row in ctx.follow(selinux.list_sebool).items():
+        kept = {"persist": True} if row["Default"] == row["State"] else {}
+        there[name] = {"value": row["State"], **kept}
+    yield from declare_each("selinux.boolean", ask, there)
 
 
 def _list_modules(ctx: MinionContext, pattern: str) -> list[str]:
@@ -44,12 +49,11 @@ def _list_modules(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_modules(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = ctx.follow(selinux.list_semod)
-    for name in ask.names:
-        if name in there:
-            state = "Enabled" if there[name]["Enabled"] else "Disabled"
-            said = {"module_state": state}
-            yield StateDeclaration(of=name, fun="selinux.module", name=name, arguments=said)
+    there = {
+        name: {"module_state": "Enabled" if row["Enabled"] else "Disabled"}
+        for name, row in ctx.follow(selinux.list_semod).items()
+    }
+    yield from declare_each("selinux.module", ask, there)
 
 
 def _read_files(ctx: MinionContext) -> list[dict[str, str]]:
@@ -93,13 +97,8 @@ def _list_ports(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_ports(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = _read_ports(ctx)
-    for name in ask.names:
-        if name in there:
-            said = {"sel_type": there[name]}
-            yield StateDeclaration(
-                of=name, fun="selinux.port_policy_present", name=name, arguments=said
-            )
+    there = {name: {"sel_type": sel_type} for name, sel_type in _read_ports(ctx).items()}
+    yield from declare_each("selinux.port_policy_present", ask, there)
 
 
 TYPES = {

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from saltlite.context import MinionContext
 from saltlite.modules import lvm
-from saltlite.modules._resource.listed import Ask, Found, ListedType, StateDeclaration, pick_names
+from saltlite.modules._resource.listed import (
+    Ask,
+    Found,
+    ListedType,
+    StateDeclaration,
+    declare_each,
+    pick_names,
+)
 from saltlite.providers.lvm import report
 
 _GROUP = report.PHYSICAL[1]
@@ -18,10 +25,7 @@ def _list_physical(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_physical(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there = ctx.follow(lvm.pvdisplay)
-    for name in ask.names:
-        if name in there:
-            yield StateDeclaration(of=name, fun="lvm.pv_present", name=name)
+    yield from declare_each("lvm.pv_present", ask, {name: {} for name in ctx.follow(lvm.pvdisplay)})
 
 
 def _list_groups(ctx: MinionContext, pattern: str) -> list[str]:
@@ -29,11 +33,12 @@ def _list_groups(ctx: MinionContext, pattern: str) -> list[str]:
 
 
 def _declare_groups(ctx: MinionContext, ask: Ask) -> Iterator[Found]:
-    there, physical = ctx.follow(lvm.vgdisplay), ctx.follow(lvm.pvdisplay)
-    for name in ask.names:
-        if name in there:
-            said = {"devices": [each for each in physical if physical[each][_GROUP] == name]}
-            yield StateDeclaration(of=name, fun="lvm.vg_present", name=name, arguments=said)
+    physical = ctx.follow(lvm.pvdisplay)
+    there = {
+        name: {"devices": [each for each in physical if physical[each][_GROUP] == name]}
+        for name in ctx.follow(lvm.vgdisplay)
+    }
+    yield from declare_each("lvm.vg_present", ask, there)
 
 
 def _list_logical(ctx: MinionContext, pattern: str) -> list[str]:

@@ -34,13 +34,14 @@ def file_hash(path: str, form: object = "sha256", chunk_bytes: Any = CHUNK_BYTES
         raise ValueError(f"Invalid hash type: {form}")
     # Without a file object: a run of states asks for thousands, most of them one piece. And
     # without waiting: a pipe that nobody writes to would keep us.
+    most = chunk_bytes if chunk_bytes > 0 else CHUNK_BYTES
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
         if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         summer = make_hasher(str(form), status.st_size)
-        while piece := os.read(fd, chunk_bytes if chunk_bytes > 0 else CHUNK_BYTES):
+        while piece := os.read(fd, most):
             summer.update(piece)
         return summer.hexdigest()
     finally:

@@ -75,13 +75,17 @@ def test_keys_that_somebody_named(named: list[Any], expected: set[str]) -> None:
     assert set(find_secrets(NAMED, named)) == expected
 
 
-def test_keys_are_named_in_the_configuration_and_in_the_pillar(tree: Tree) -> None:
+def test_keys_are_named_in_the_configuration_and_in_the_pillar(
+    tree: Tree, caplog: pytest.LogCaptureFixture
+) -> None:
     ctx = tree({}, {**NAMED, "state_mask_keys": ["certs:mail"]})
     files = dataclasses.replace(ctx.config.files, state_mask_keys=["mysql:root"])
     ctx.config = dataclasses.replace(ctx.config, files=files)
     assert set(find_secrets_of(ctx)) == {"hunter2!", "s3cr3t!!"}
+    assert not caplog.text
     ctx.pillar = {**NAMED, "state_mask_keys": "certs:mail"}
     assert set(find_secrets_of(ctx)) == {"hunter2!"}
+    assert "state_mask_keys of the pillar is no list" in caplog.text
 
 
 def test_each_line_of_a_long_secret_is_one() -> None:
