@@ -1,4 +1,4 @@
-"""ReqServer: ROUTER on 4506, and a DEALER of its own for every worker. It looks into no frame.
+"""ReqServer: port 4506, and a DEALER of its own for every worker. It looks into no frame.
 
 Requests wait in one bounded line and go only to a worker that is free: one at a time as long as
 none has to wait, else several together, so that a thousand returns cost little. What is handed over
@@ -8,10 +8,10 @@ needed stay small. No more of them are woken than can run at once.
 A worker hands back what it will only do alone, and what takes long when it may not: such requests
 have a line of their own, and one worker is always kept from them. When a worker's connection ends
 with requests in hand, their callers are told at once. While the line is full nothing more is read:
-ZeroMQ's own bounds and TCP then slow the callers down. What a connection sends before it has the
-reply to what it sent before waits its turn (``pipelines.py``), and no address can use up the
-descriptors (``connections.py``). Source: docs/wire.md#sockets; docs/reliability.md#processes-die,
-#somebody-is-slow; zguide, "Load Balancing Pattern".
+TCP then slows the callers down. One request of a connection is under way at a time
+(``transport/request_port.py``), and no address can use up the descriptors (``connections.py``).
+Source: docs/wire.md#sockets; docs/reliability.md#processes-die, #somebody-is-slow; zguide, "Load
+Balancing Pattern".
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from saltlite.config.master import NetworkOptions
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
-from saltlite.master.connections import EVENTS, Connections, available_descriptors
+from saltlite.master.connections import Connections, available_descriptors
 from saltlite.master.deferred_replies import AGAIN, LATE, Owed
 from saltlite.master.lanes import ANY, ASK_ALONE, ASK_SLOW, QUICK, pack_turn, slow_at_once
-from saltlite.master.pipelines import Pipelines
-from saltlite.transport.addresses import MasterSockets, ipc, tcp
+from saltlite.transport.addresses import MasterSockets, ipc
 from saltlite.transport.codec import pack
-from saltlite.transport.monitor import open_monitor, recv_monitor_event
-from saltlite.transport.req import server_options
+from saltlite.transport.monitor import recv_monitor_event
+from saltlite.transport.request_port import RequestPort
+from saltlite.transport.tcp import SERVER_TCP
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,10 @@ AT_WORK_S: Final = 0.02
 something else, and another worker may have the processor.
 """
 
-LINGER_MS: Final = 1000
+LINGER_S: Final = 1.0
+"""Replies of just before the end have a second to leave."""
+
+LINGER_MS: Final = round(LINGER_S * 1000)
 DRAIN_S: Final = 10.0
 BATCH: Final = 64
 """Messages taken from one socket before the others are looked at."""
@@ -72,6 +75,7 @@ PORT_DESCRIPTORS: Final = 8
 """What the way to one worker costs: its sockets, their monitors and connections."""
 
 WORKER_LOST: Final = pack("Some exception handling minion payload")
+BAD_LOAD: Final = pack("bad load")
 
 _NUMBER = struct.Struct("<Q")
 
@@ -134,7 +138,6 @@ class ReqServer:
         self._waits_for_processor = False
         self._last_number = 0
         self._owed = Owed()
-        self._pipelines = Pipelines()
 
     def run(self, life: Life) -> None:
         """Open the sockets, serve until told to stop, then finish what is in hand."""
@@ -144,16 +147,17 @@ class ReqServer:
             self._connections = Connections(
                 available_descriptors() - PORT_DESCRIPTORS * self._workers
             )
-            self._router = self._bind_router(context)
+            self._port = self._open_request_port()
             self._ports = [self._open_port(context, number) for number in range(self._workers)]
             self._late = self._bind_late(context)
             self._link_to_workers()
-        except (zmq.ZMQError, StoreError) as error:
+        except (OSError, zmq.ZMQError, StoreError) as error:
             log.error("ReqServer cannot listen: %s", error)
             raise SystemExit(EXIT_CANNOT_START) from error
         self._by_socket = {port.socket: port for port in self._ports}
         self._by_monitor = {port.monitor: port for port in self._ports}
-        self._reading = False
+        self._poller.register(self._port.fileno(), zmq.POLLIN)
+        self._reading = True
         life.register(self._poller)
         life.ready()
         try:
@@ -161,25 +165,24 @@ class ReqServer:
                 self._read_if_room()
                 self._turn(life, 5.0)
             self._drain(life)
+            self._port.flush(LINGER_S)
         finally:
-            # Else both wait for ever: see open_monitor.
-            self._router.disable_monitor()
+            self._port.close()
             context.destroy(linger=LINGER_MS)
 
     # --- sockets -------------------------------------------------------------------------
 
-    def _bind_router(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
-        router = context.socket(zmq.ROUTER)
-        server_options(
-            router,
+    def _open_request_port(self) -> RequestPort:
+        return RequestPort(
+            self._network.interface.strip("[]"),
+            self._network.ret_port,
+            # After a restart all minions knock within a second; others come later.
             backlog=self._network.zmq_backlog,
-            ipv6=bool(self._network.ipv6) or ":" in self._network.interface,
+            tcp=SERVER_TCP,
+            # An address may have so many connections only, and all of them are counted.
+            admit=self._connections.admit,
+            forget=self._connections.forget,
         )
-        # Before bind, so that no connection goes uncounted.
-        self._peers = open_monitor(router, EVENTS)
-        self._poller.register(self._peers, zmq.POLLIN)
-        router.bind(tcp(self._network.interface, self._network.ret_port))
-        return router
 
     def _bind_late(self, context: zmq.Context[zmq.Socket[bytes]]) -> zmq.Socket[bytes]:
         """Where replies come that a worker has only promised."""
@@ -222,58 +225,44 @@ class ReqServer:
     def _turn(self, life: Life, timeout_s: float) -> None:
         if self._waits_for_processor:
             timeout_s = min(timeout_s, AT_WORK_S)
+        timeout_s = min(timeout_s, self._port.keep_time(time.monotonic()))
         for socket, _events in life.poll(self._poller, timeout_s):
-            if socket is self._router:
-                self._take_requests()
+            if socket == self._port.fileno():
+                self._port.take_events(time.monotonic())
             elif socket in self._by_socket:
                 self._take_reply(self._by_socket[socket])
             elif socket in self._by_monitor:
                 self._note_connection(self._by_monitor[socket])
             elif socket is self._late:
                 self._take_late_replies()
-            elif socket is self._peers:
-                self._connections.take_events(self._peers)
         for identity in self._owed.take_given_up(time.monotonic()):
             self._answer(identity, WORKER_LOST)
+        # Also what replies of this turn have made room for.
+        for identity, frames in self._port.take_requests():
+            self._take_request(identity, frames)
         self._hand_out()
         self._connections.release_memory(time.monotonic())
 
     def _read_if_room(self) -> None:
         """Listen to the port only while there is room in the line."""
-        # Unread frames stay with ZeroMQ and TCP, whose bounds slow the callers down.
+        # Unread bytes stay with TCP, whose bounds slow the callers down.
         room = len(self._waiting) < LINE_LIMIT and self._waiting_bytes < LINE_LIMIT_BYTES
         if room == self._reading:
             return
         self._reading = room
-        if room:
-            self._poller.register(self._router, zmq.POLLIN)
-        else:
+        self._port.pause(not room)
+        if not room:
             log.warning("%d requests wait for a worker; reading no more", len(self._waiting))
-            self._poller.unregister(self._router)
 
-    def _take_requests(self) -> None:
-        with contextlib.suppress(zmq.Again):
-            for _ in range(BATCH):
-                self._take_request(self._router.recv_multipart(zmq.NOBLOCK))
-
-    def _take_request(self, frames: list[bytes]) -> None:
-        if len(frames) != 3 or frames[1]:
-            self._reply_to_odd(frames)
-        elif self._pipelines.admit(frames[0], frames[2]):
-            self._queue(RequestFrame(frames[0], frames[2]))
+    def _take_request(self, identity: bytes, frames: Sequence[bytes]) -> None:
+        if len(frames) == 2 and not frames[0]:
+            self._queue(RequestFrame(identity, frames[1]))
+        else:  # not ``[empty][body]``, and no worker could say more
+            self._answer(identity, BAD_LOAD)
 
     def _queue(self, request: RequestFrame) -> None:
         self._waiting.append(request)
         self._waiting_bytes += len(request.body)
-
-    def _reply_to_odd(self, frames: list[bytes]) -> None:
-        """Not ``[identity][empty][body]``: one reply if it can be addressed, in its turn."""
-        if len(frames) < 2 or frames[1]:
-            return
-        if self._pipelines.is_open(frames[0]):
-            self._pipelines.admit(frames[0], b"")  # which is as bad a load to a worker
-        else:
-            self._send(frames[0], pack("bad load"))
 
     def _hand_out(self) -> None:
         """Give what waits to the workers that are free, no more of them than can run at once."""
@@ -443,25 +432,13 @@ class ReqServer:
             self._answer(identity, body)
 
     def _answer(self, identity: bytes, body: bytes) -> None:
-        """Send the one reply to a request, and go on with what its connection has sent since."""
-        self._send(identity, body)
-        following, refused = self._pipelines.go_on(identity)
-        if following is not None:
-            self._queue(RequestFrame(identity, following))
-        for _ in range(refused):
-            self._send(identity, WORKER_LOST)
-
-    def _send(self, identity: bytes, body: bytes) -> None:
-        """A caller that is gone, or that does not read, loses its reply; nobody else waits."""
-        try:
-            self._router.send_multipart((identity, b"", body), zmq.NOBLOCK)
-        except zmq.ZMQError as error:
-            log.debug("A reply of %d bytes was not taken: %s", len(body), error)
+        """Send the one reply to a request; a caller that is gone loses it, and nobody waits."""
+        if not self._port.reply(identity, b"", body):
+            log.debug("A reply of %d bytes is lost: its caller is gone", len(body))
 
     def _drain(self, life: Life) -> None:
         """Take nothing new; wait for the replies to what is with the workers or in the line."""
-        if self._reading:
-            self._poller.unregister(self._router)
+        self._port.pause(True)
         until_s = time.monotonic() + DRAIN_S
         while self._has_work() and time.monotonic() < until_s:
             self._turn(life, 0.5)

@@ -14,21 +14,6 @@ import zmq
 _HEAD: Final = struct.Struct("=Hi")
 
 
-def open_monitor(socket: zmq.Socket[bytes], events: int) -> zmq.Socket[bytes]:
-    """What tells of a socket's connections, without a bound: ZeroMQ must never wait for us.
-
-    It must stay open until ``disable_monitor`` of the socket has returned, else both wait for ever:
-    an event that nobody takes blocks ZeroMQ's own thread.
-    """
-    address = f"inproc://monitor-{id(socket)}"
-    socket.monitor(address, events)
-    monitor: zmq.Socket[bytes] = socket.context.socket(zmq.PAIR)
-    monitor.setsockopt(zmq.LINGER, 0)
-    monitor.setsockopt(zmq.RCVHWM, 0)
-    monitor.connect(address)
-    return monitor
-
-
 def recv_monitor_event(monitor: zmq.Socket[bytes]) -> tuple[int, int]:
     """The next event of a monitor socket and its value, which for most is the descriptor.
 

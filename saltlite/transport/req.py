@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 import zmq
 
 from saltlite.errors import RequestTimeout, WireError
-from saltlite.transport.tcp import DEFAULT_TCP, MAX_MESSAGE_BYTES, SERVER_TCP, TcpOptions
+from saltlite.transport.tcp import DEFAULT_TCP, MAX_MESSAGE_BYTES, TcpOptions
 
 RECONNECT_IVL_MAX_MS: Final = 5000
 
@@ -34,22 +34,6 @@ def client_options(
     if routing_id:
         socket.setsockopt(zmq.ROUTING_ID, routing_id)
     tcp.apply(socket, address)
-
-
-def server_options(socket: zmq.Socket[Any], *, backlog: int = 1000, ipv6: bool = False) -> None:
-    """Prepare a master's ROUTER socket; call before ``bind``.
-
-    Handover lets a minion come back with its old routing id before the loss of the old connection
-    was noticed. Source: docs/wire.md#sockets.
-    """
-    # Replies of just before the end have a second to leave.
-    socket.setsockopt(zmq.LINGER, 1000)
-    socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
-    # After a restart all minions knock within a second; whom the kernel turns away comes later.
-    socket.setsockopt(zmq.BACKLOG, backlog)
-    socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
-    # A bracket is what an IPv6 address has, and switches IPv6 on.
-    SERVER_TCP.apply(socket, "[" if ipv6 else "")
 
 
 class ReqSocket(Generic[_S]):

@@ -1,9 +1,9 @@
-"""ZMTP 3, as far as a publisher needs it: what it says, and what it hears from one subscriber.
+"""ZMTP 3, as far as a master's ports need it: what they say, and what they hear from one peer.
 
-libzmq keeps 27 KiB for each connection; a publisher with ten thousand of them needs none of that.
+libzmq keeps 27 KiB for each connection; a master with ten thousand minions needs none of that.
 Here are frames, commands and the state of one connection, without a socket: bytes come in, the
-bytes to send go out, and what is no subscriber is a ``WireError``. Only the NULL mechanism, as
-Salt's. Source: rfc.zeromq.org/spec/23 and /37; docs/wire.md#the-publish-port.
+bytes to send go out, and who is no subscriber, or no caller, is a ``WireError``. Only the NULL
+mechanism, as Salt's. Source: rfc.zeromq.org/spec/23 and /37; docs/wire.md#the-masters-ports.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import struct
 from typing import Final
 
 from saltlite.errors import WireError
+from saltlite.transport.tcp import MAX_MESSAGE_BYTES
 
 MORE: Final = 1
 LONG: Final = 2
@@ -26,6 +27,9 @@ GREETING: Final = (
 FRAME_LIMIT_BYTES: Final = 4096
 """What a subscriber may send at once: topics are 40 bytes, so anything large is junk."""
 
+PARTS_MOST: Final = 8
+"""Frames of a request: the empty one and its body are two."""
+
 TOPICS_MOST: Final = 100
 TOPICS_LIMIT_BYTES: Final = 8192
 """What one subscriber may ask for; a minion has two topics at most."""
@@ -34,6 +38,8 @@ _MECHANISM: Final = GREETING[12:32]
 _SHORT_BYTES: Final = 255
 _TTL_BYTES: Final = 2
 _CONTEXT_MOST_BYTES: Final = 16
+_PIECE_BYTES: Final = 41
+"""What a piece takes beside its bytes, so that who sends single ones gains nothing."""
 _EVERYTHING: Final = (b"",)
 
 
@@ -60,7 +66,131 @@ def _encode_property(name: bytes, value: bytes) -> bytes:
 
 
 READY: Final = encode_command(b"READY", _encode_property(b"Socket-Type", b"PUB"))
+READY_TO_ANSWER: Final = encode_command(
+    b"READY", _encode_property(b"Socket-Type", b"ROUTER") + _encode_property(b"Identity", b"")
+)
 PING: Final = encode_command(b"PING", bytes(_TTL_BYTES))
+
+
+class CallerState:
+    """One connection to a port that answers requests, as its protocol sees it.
+
+    One message at a time: what follows it is not looked into before it is taken. A frame of many
+    pieces is put together once, when the last of them is there.
+    """
+
+    __slots__ = ("_at", "_greeted", "_parts", "_parts_bytes", "_pieces", "_pieces_bytes", "_wanted",
+                 "has_message", "is_ready")  # fmt: skip
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._pieces_bytes = 0
+        self._at = 0
+        """Bytes of the first piece that have been looked into."""
+        self._wanted = 1
+        """Nothing more can be said before there are so many bytes."""
+        self._greeted = False
+        self._parts: list[bytes] = []
+        self._parts_bytes = 0
+        self.is_ready = False
+        """Whether the handshake is done."""
+        self.has_message = False
+        """Whether a message has come whole, and waits to be taken."""
+
+    @property
+    def held_bytes(self) -> int:
+        """What has come and was not taken yet."""
+        return self._pieces_bytes + len(self._pieces) * _PIECE_BYTES + self._parts_bytes
+
+    def take_message(self) -> list[bytes]:
+        """The frames of the message that has come; go on with what follows by ``take(b"")``."""
+        message, self._parts, self._parts_bytes = self._parts, [], 0
+        self.has_message = False
+        return message
+
+    def take(self, data: bytes) -> bytes:
+        """Go on with what has come in; what is to be sent in answer.
+
+        Raises:
+            WireError: this is no caller of version 3; the connection is to be closed.
+        """
+        if data:
+            self._pieces.append(data)
+            self._pieces_bytes += len(data)
+        if self.has_message or self._pieces_bytes < self._wanted:
+            return b""
+        data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        answers = []
+        at, wanted = self._at, 0
+        if not self._greeted:
+            # With every piece: junk is refused by its first byte, not when it is long enough.
+            _check_greeting(data)
+            if len(data) < GREETING_BYTES:
+                self._keep_rest(data, 0, len(data) + 1)
+                return b""
+            self._greeted = True
+            at = GREETING_BYTES
+            answers.append(READY_TO_ANSWER)
+        while not self.has_message:
+            start, end = self._find_frame(data, at)
+            if len(data) < end:
+                # Cut off: what is before it is done with.
+                data, at, wanted = data[at:], 0, end - at
+                break
+            answers.append(self._take_frame(data[at], data[start:end]))
+            at = end
+        self._keep_rest(data, at, wanted)
+        return b"".join(answers)
+
+    def _keep_rest(self, data: bytes, at: int, wanted: int) -> None:
+        if at == len(data):
+            self._pieces, self._pieces_bytes, self._at, self._wanted = [], 0, 0, 1
+        else:
+            self._pieces, self._pieces_bytes, self._at, self._wanted = [data], len(data), at, wanted
+
+    def _find_frame(self, data: bytes, at: int) -> tuple[int, int]:
+        """Where the body of the frame at ``at`` begins and ends, or what is needed to say so."""
+        if len(data) < at + 2:
+            return at, at + 2
+        start = at + (9 if data[at] & LONG else 2)
+        if len(data) < start:
+            return at, start
+        size = int.from_bytes(data[at + 1 : start], "big")
+        is_message = self.is_ready and not data[at] & COMMAND
+        # Before the body is waited for: who announces a gigabyte is not to be believed.
+        if size > (MAX_MESSAGE_BYTES - self._parts_bytes if is_message else FRAME_LIMIT_BYTES):
+            raise WireError("a frame that is too large")
+        return start, start + size
+
+    def _take_frame(self, flags: int, body: bytes) -> bytes:
+        if flags & COMMAND:
+            name, data = _split_command(body)
+            if self.is_ready:
+                # What a later version adds is passed over, as libzmq does.
+                return _answer_ping(data) if name == b"PING" else b""
+            self._shake_hands(name, data)
+            return b""
+        if not self.is_ready:
+            raise WireError("a message before READY")
+        if len(self._parts) >= PARTS_MOST:
+            raise WireError("a message of too many frames")
+        self._parts.append(body)
+        self._parts_bytes += len(body)
+        self.has_message = not flags & MORE
+        return b""
+
+    def _shake_hands(self, name: bytes, data: bytes) -> None:
+        if name != b"READY":
+            raise WireError("no READY")
+        if _read_properties(data).get(b"socket-type") not in (b"REQ", b"DEALER", b"ROUTER"):
+            raise WireError("no caller")
+        self.is_ready = True
+
+
+def _answer_ping(data: bytes) -> bytes:
+    if not _TTL_BYTES <= len(data) <= _TTL_BYTES + _CONTEXT_MOST_BYTES:
+        raise WireError("a malformed PING")
+    return encode_command(b"PONG", data[_TTL_BYTES:])
 
 
 class SubscriberState:
@@ -105,7 +235,9 @@ class SubscriberState:
     def _take_frame(self, flags: int, body: bytes) -> bytes:
         if flags & COMMAND:
             name, data = _split_command(body)
-            return self._take_command(name, data) if self.is_ready else self._shake(name, data)
+            return (
+                self._take_command(name, data) if self.is_ready else self._shake_hands(name, data)
+            )
         if not self.is_ready:
             raise WireError("a message before READY")
         # Of a message of several frames only the first can be a subscription, as in libzmq.
@@ -116,7 +248,7 @@ class SubscriberState:
             self._cancel(body[1:])
         return b""
 
-    def _shake(self, name: bytes, data: bytes) -> bytes:
+    def _shake_hands(self, name: bytes, data: bytes) -> bytes:
         if name != b"READY":
             raise WireError("no READY")
         if _read_properties(data).get(b"socket-type") not in (b"SUB", b"XSUB"):
@@ -130,9 +262,7 @@ class SubscriberState:
         elif name == b"CANCEL":
             self._cancel(data)
         elif name == b"PING":
-            if not _TTL_BYTES <= len(data) <= _TTL_BYTES + _CONTEXT_MOST_BYTES:
-                raise WireError("a malformed PING")
-            return encode_command(b"PONG", data[_TTL_BYTES:])
+            return _answer_ping(data)
         # What a later version adds is passed over, as libzmq does.
         return b""
 

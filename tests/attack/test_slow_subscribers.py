@@ -1,6 +1,6 @@
 """Subscribers of port 4505 that do not read: what they cost the master, and what others hear.
 
-Source: docs/reliability.md#somebody-is-slow; docs/wire.md#the-publish-port.
+Source: docs/reliability.md#somebody-is-slow; docs/wire.md#the-masters-ports.
 """
 
 from __future__ import annotations

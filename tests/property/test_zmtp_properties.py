@@ -1,4 +1,4 @@
-"""The publish port against libzmq's subscribers, and against anything else."""
+"""The master's ports against libzmq's peers, and against anything else."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 import zmtp
 from saltlite.errors import WireError
 from saltlite.transport.publish_port import PublishPort
+from saltlite.transport.request_port import RequestPort
 from saltlite.transport.zmtp import (
     FRAME_LIMIT_BYTES,
     TOPICS_MOST,
+    CallerState,
     SubscriberState,
     encode_frame,
     encode_message,
@@ -34,7 +36,9 @@ COMMANDS = st.builds(
 )
 STREAMS = st.builds(
     lambda start, parts: start + b"".join(parts),
-    st.sampled_from([b"", zmtp.greeting(), zmtp.greeting() + zmtp.ready(b"SUB")]),
+    st.sampled_from(
+        [b"", zmtp.greeting(), *(zmtp.greeting() + zmtp.ready(kind) for kind in (b"SUB", b"REQ"))]
+    ),
     st.lists(st.one_of(FRAMES, COMMANDS, st.binary(max_size=80)), max_size=12),
 )
 
@@ -63,6 +67,34 @@ def test_where_bytes_are_cut_does_not_matter(stream: bytes, cuts: list[int]) -> 
     if not whole[3]:
         assert cut[0] == whole[0]
     assert len(whole[2]) <= TOPICS_MOST
+
+
+def ask_all(pieces: list[bytes]) -> tuple[bytes, list[list[bytes]], bool]:
+    """The answers, the messages, and whether it was refused in the end."""
+    state, answers, messages = CallerState(), b"", []
+    try:
+        for piece in pieces:
+            answers += state.take(piece)
+            while state.has_message:
+                messages.append(state.take_message())
+                answers += state.take(b"")
+            assert state.held_bytes <= 100 * len(b"".join(pieces))
+    except WireError:
+        return answers, messages, True
+    return answers, messages, False
+
+
+@given(STREAMS, st.lists(st.integers(0, 4000), max_size=20))
+@settings(max_examples=400, deadline=None)
+def test_where_requests_are_cut_does_not_matter(stream: bytes, cuts: list[int]) -> None:
+    bounds = [0, *sorted(one for one in cuts if one < len(stream)), len(stream)]
+    pieces = [stream[start:end] for start, end in itertools.pairwise(bounds)]
+    whole, cut = ask_all([stream]), ask_all(pieces)
+    assert whole[1:] == cut[1:]
+    # What was answered before a refusal depends on how far the pieces went.
+    assert cut[0].startswith(whole[0])
+    if not whole[2]:
+        assert cut[0] == whole[0]
 
 
 @given(st.lists(st.binary(max_size=FRAME_LIMIT_BYTES - 1), max_size=5), st.binary(max_size=70_000))
@@ -173,3 +205,43 @@ def test_a_subscriber_of_libzmq_hears_the_same_of_both(
         assert ours == real
     finally:
         pair.close()
+
+
+BODIES = st.lists(
+    st.one_of(st.binary(max_size=300), st.integers(0, 300_000).map(bytes)), min_size=1, max_size=4
+)
+CALLS = st.lists(st.tuples(st.integers(0, 2), BODIES), max_size=12)
+
+
+@given(CALLS)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_dealers_of_libzmq_get_their_replies_in_order(
+    context: zmq.Context[zmq.Socket[bytes]], calls: list[tuple[int, list[bytes]]]
+) -> None:
+    """Messages of any frames from three callers at once; the reply to each is what it has sent."""
+    port = RequestPort("127.0.0.1", 0)
+    callers = [context.socket(zmq.DEALER) for _ in range(3)]
+    try:
+        for caller in callers:
+            caller.connect(f"tcp://127.0.0.1:{port.port}")
+        for number, parts in calls:
+            callers[number].send_multipart(parts)
+        replies: list[list[list[bytes]]] = [[] for _ in callers]
+        until_s = time.monotonic() + DEADLINE_S
+        while sum(map(len, replies)) < len(calls):
+            assert time.monotonic() < until_s
+            port.take_events(time.monotonic())
+            for identity, frames in port.take_requests():
+                port.reply(identity, *frames)
+            for caller, got in zip(callers, replies, strict=True):
+                while caller.poll(1):
+                    got.append(caller.recv_multipart())
+        for number, got in enumerate(replies):
+            assert got == [parts for whose, parts in calls if whose == number]
+        assert port._held_bytes == 0
+    finally:
+        port.close()
+        for caller in callers:
+            caller.close(linger=0)

@@ -25,7 +25,13 @@ from saltlite.master.lanes import (
     slow_at_once,
     unpack_turn,
 )
-from saltlite.master.reqserver import JOINED_MOST, TOGETHER, WORKER_LOST, ReqServer
+from saltlite.master.reqserver import (
+    BAD_LOAD,
+    JOINED_MOST,
+    TOGETHER,
+    WORKER_LOST,
+    ReqServer,
+)
 from saltlite.transport.addresses import MasterSockets, ipc
 
 WAIT_MS = 10_000
@@ -136,6 +142,21 @@ def test_a_request_that_does_not_wait_goes_alone(place: Place) -> None:
         (caller,) = place.ask(body)
         assert taken(worker, 1) == [[body]]
         assert caller.recv() == b"re " + body
+
+
+@pytest.mark.parametrize("frames", [[b"x"], [b"", b"x", b"y"], [b"y", b"x"], [b""]])
+def test_what_no_worker_could_read_has_a_reply_in_its_turn(
+    place: Place, frames: list[bytes]
+) -> None:
+    worker = place.worker(0)
+    dealer = place.context.socket(zmq.DEALER)
+    dealer.setsockopt(zmq.RCVTIMEO, WAIT_MS)
+    dealer.connect(f"tcp://127.0.0.1:{place.port}")
+    for message in ([b"", b"1"], frames, [b"", b"2"]):
+        dealer.send_multipart(message)
+    taken(worker, 2)
+    replies = [dealer.recv_multipart() for _ in range(3)]
+    assert replies == [[b"", b"re 1"], [b"", BAD_LOAD], [b"", b"re 2"]]
 
 
 def test_requests_that_wait_go_together_and_every_caller_gets_its_own_reply(place: Place) -> None:

@@ -241,7 +241,8 @@ def test_who_is_not_admitted_is_closed(place: Place) -> None:
     ended: list[int] = []
     asked: list[int] = []
 
-    def admit(fd: int) -> bool:
+    def admit(fd: int, host: str) -> bool:
+        assert host == "127.0.0.1"
         asked.append(fd)
         return len(asked) < 2
 

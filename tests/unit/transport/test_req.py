@@ -17,7 +17,7 @@ from saltlite.channel.client import ClearChannel
 from saltlite.errors import ConnectionBroke, RequestTimeout, WireError
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.codec import pack, unpack
-from saltlite.transport.req import Requester, client_options, server_options
+from saltlite.transport.req import Requester, client_options
 from saltlite.transport.tcp import TcpOptions
 
 Answer = Callable[[bytes], "list[bytes] | None"]
@@ -28,7 +28,6 @@ def server(answer: Answer) -> Iterator[tuple[str, list[bytes]]]:
     """A ROUTER that answers as told, ``None`` being silence; yields address and what it heard."""
     context = zmq.Context()
     router = context.socket(zmq.ROUTER)
-    server_options(router)
     router.setsockopt(zmq.LINGER, 0)
     port = router.bind_to_random_port("tcp://127.0.0.1")
     stop = threading.Event()

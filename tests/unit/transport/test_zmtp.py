@@ -1,4 +1,4 @@
-"""ZMTP as a publisher needs it: what it sends, what it hears, and what it refuses."""
+"""ZMTP as a master's ports need it: what they send, what they hear, and what they refuse."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import pytest
 
 import zmtp
 from saltlite.errors import WireError
+from saltlite.transport.tcp import MAX_MESSAGE_BYTES
 from saltlite.transport.zmtp import (
     FRAME_LIMIT_BYTES,
     GREETING,
+    PARTS_MOST,
     PING,
     READY,
+    READY_TO_ANSWER,
     TOPICS_LIMIT_BYTES,
     TOPICS_MOST,
+    CallerState,
     SubscriberState,
     encode_frame,
     encode_message,
 )
 
 HELLO = zmtp.greeting() + zmtp.ready(b"SUB")
+ASKING = zmtp.greeting() + zmtp.ready(b"REQ")
 
 
 def command(name: bytes, data: bytes = b"") -> bytes:
@@ -37,6 +42,9 @@ def test_what_is_sent_is_libzmqs() -> None:
     """Recorded of a PUB of libzmq 4.3.5."""
     assert GREETING.hex() == ("ff00000000000000017f03014e554c4c" + "00" * 16 + "00" + "00" * 31)
     assert READY.hex() == "04190552454144590b536f636b65742d5479706500000003505542"
+    assert READY_TO_ANSWER.hex() == (
+        "04290552454144590b536f636b65742d5479706500000006524f55544552084964656e7469747900000000"
+    )
     assert PING.hex() == "04070450494e470000"
 
 
@@ -106,6 +114,7 @@ def test_a_first_frame_of_several_is_a_subscription(state: SubscriberState) -> N
     assert state.topics == (b"a", b"c")
 
 
+@pytest.mark.parametrize("make", [SubscriberState, CallerState])
 @pytest.mark.parametrize(
     "data",
     [
@@ -125,12 +134,24 @@ def test_a_first_frame_of_several_is_a_subscription(state: SubscriberState) -> N
         zmtp.greeting() + zmtp.frame(b"", flags=zmtp.COMMAND),
         zmtp.greeting() + zmtp.frame(b"\x09READY", flags=zmtp.COMMAND),
         zmtp.greeting() + zmtp.ready(b"PUB"),
-        zmtp.greeting() + zmtp.ready(b"DEALER"),
         zmtp.greeting() + command(b"READY"),
         zmtp.greeting() + command(b"READY", b"\x0bSocket-Type\xff\xff\xff\xff"),
-        zmtp.greeting() + command(b"READY", b"\x0bSocket-Type\0\0\0\x04SUB"),
         zmtp.greeting() + command(b"READY", b"\x00\0\0\0\0"),
         zmtp.greeting() + command(b"READY", b"\x0bSock"),
+    ],
+)
+def test_who_shakes_no_hands_is_refused(
+    make: type[SubscriberState | CallerState], data: bytes
+) -> None:
+    with pytest.raises(WireError):
+        make().take(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        zmtp.greeting() + zmtp.ready(b"DEALER"),
+        zmtp.greeting() + command(b"READY", b"\x0bSocket-Type\0\0\0\x04SUB"),
         HELLO + command(b"PING", b"\0"),
         HELLO + command(b"PING", bytes(2 + 17)),
         HELLO + zmtp.frame(b"", announced=FRAME_LIMIT_BYTES + 1),
@@ -156,4 +177,67 @@ def test_later_versions_are_taken_as_ours(version: tuple[int, int]) -> None:
 def test_an_identity_does_not_matter(kind: bytes) -> None:
     state = SubscriberState()
     state.take(zmtp.greeting() + zmtp.ready(kind, b"web1"))
+    assert state.is_ready
+
+
+# --- who asks ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asking() -> CallerState:
+    made = CallerState()
+    assert made.take(ASKING) == READY_TO_ANSWER
+    assert made.is_ready
+    return made
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 63, 64, 65, 500, 100_000])
+def test_requests_may_come_in_any_pieces(size: int) -> None:
+    large = b"x" * 70_000
+    data = (
+        ASKING + encode_message(b"", b"one") + command(b"PING", b"\0\0x") + command(b"LATER", b"x")
+        + encode_message(b"", large) + encode_message(b"last")
+    )  # fmt: skip
+    state, answers, messages = CallerState(), b"", []
+    for at in range(0, len(data), size):
+        answers += state.take(data[at : at + size])
+        while state.has_message:
+            messages.append(state.take_message())
+            answers += state.take(b"")
+    assert answers == READY_TO_ANSWER + command(b"PONG", b"x")
+    assert messages == [[b"", b"one"], [b"", large], [b"last"]]
+    assert state.held_bytes == 0
+
+
+def test_nothing_behind_a_message_is_looked_into(asking: CallerState) -> None:
+    asking.take(encode_message(b"", b"one") + b"\x04\x00")
+    asking.take(b"more")
+    assert asking.held_bytes > 5
+    assert asking.take_message() == [b"", b"one"]
+    with pytest.raises(WireError, match="without a name"):
+        asking.take(b"")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        zmtp.greeting() + zmtp.ready(b"SUB"),
+        zmtp.greeting() + zmtp.ready(b"REP"),
+        ASKING + command(b"PING", b"\0"),
+        ASKING + zmtp.frame(b"", announced=MAX_MESSAGE_BYTES + 1),
+        ASKING + zmtp.frame(b"12", flags=zmtp.MORE)
+        + zmtp.frame(b"", announced=MAX_MESSAGE_BYTES - 1),
+        ASKING + zmtp.frame(b"", flags=zmtp.COMMAND, announced=FRAME_LIMIT_BYTES + 1),
+        ASKING + zmtp.frame(b"", flags=zmtp.MORE) * (PARTS_MOST + 1),
+    ],
+)  # fmt: skip
+def test_what_is_no_caller_is_refused(data: bytes) -> None:
+    with pytest.raises(WireError):
+        CallerState().take(data)
+
+
+@pytest.mark.parametrize("kind", [b"REQ", b"DEALER", b"ROUTER"])
+def test_who_may_ask(kind: bytes) -> None:
+    state = CallerState()
+    assert state.take(zmtp.greeting() + zmtp.ready(kind, b"web1")) == READY_TO_ANSWER
     assert state.is_ready
