@@ -66,9 +66,12 @@ def test_a_node_dies_and_every_job_is_answered_by_all(checkout: Path) -> None:
 
 def test_what_was_stopped_starts_again(checkout: Path) -> None:
     assert quickstart(checkout).returncode == 0
+    key = checkout / "quickstart" / "cluster" / "n2" / "pki" / "cluster.pem"
+    made_ns = key.stat().st_ctime_ns
     stopped = quickstart(checkout, "stop")
     assert stopped.stdout.endswith("quickstart: nothing of it runs\n")
     assert quickstart(checkout, "status").returncode == 1
     again = quickstart(checkout)
     assert again.returncode == 0, again
+    assert key.stat().st_ctime_ns == made_ns  # who is not root could not write it again
     assert "n3: killed" in again.stdout
