@@ -36,6 +36,9 @@ _FLOCK = struct.Struct("@hhqqi4x")
 _FIRST_LOOK_S = 0.0005
 _LONGEST_LOOK_S = 0.02
 
+TICK_NS = 50_000_000
+"""What changed this shortly ago may change again without a new time of change."""
+
 
 def make_dir(path: Path, mode: int = PRIVATE_DIR) -> None:
     """Make ``path`` and its parents; a directory made here has ``mode`` from the start.
@@ -432,6 +435,22 @@ def _read_all(fd: int, size: int, limit_bytes: int) -> bytes:
             break
         data += more
     return data
+
+
+def identify_file(status: os.stat_result) -> tuple[int, ...]:
+    """What is another one for another file, and for the same after a change that has settled."""
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def is_settled(status: os.stat_result) -> bool:
+    """Whether a further change would show in the times of the file."""
+    return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - TICK_NS
 
 
 def check_secret(path: Path) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from saltlite import disk
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.fileserver.paths import safe_name, safe_parts
 
@@ -31,9 +32,6 @@ ANY_ENV = "__env__"
 
 LISTINGS_KEPT = 64
 """Lists in memory; environments below ``__env__`` can be named by anybody."""
-
-TICK_NS = 50_000_000
-"""A directory that changed this shortly ago may change again without a new time of change."""
 
 
 @dataclass(slots=True)
@@ -198,7 +196,7 @@ class _Kept:
 
     def holds(self) -> bool:
         latest_ns = max((stamp[1] for stamp in self.stamps.values() if stamp), default=0)
-        if latest_ns > self.began_ns - TICK_NS:
+        if latest_ns > self.began_ns - disk.TICK_NS:
             return False
         return all(_stamp_of(path) == stamp for path, stamp in self.stamps.items())
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saltlite import disk
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.hashers import make_hasher
 from saltlite.fileserver.hashes import HashTakesLong, LargeHashes
-from saltlite.fileserver.roots import TICK_NS, Listing, OpenFile, Roots
+from saltlite.fileserver.roots import Listing, OpenFile, Roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -300,11 +300,11 @@ class FileServer:
                 unsettled.append(digest)
             return digest if is_sure else None
 
-        found = self._large.get_or_take(self.hash_type, _file_identity(file.status), take)
+        found = self._large.get_or_take(self.hash_type, disk.identify_file(file.status), take)
         return unsettled[0] if found is None else found
 
     def _find_hash(self, file: OpenFile) -> str | None:
-        key = _file_identity(file.status)
+        key = disk.identify_file(file.status)
         known = self._hashes.get(key)
         if known is None and self._large is not None and file.status.st_size >= LARGE_BYTES:
             known = self._large.get(self.hash_type, key)
@@ -314,11 +314,11 @@ class FileServer:
 
     def _take_hash(self, file: OpenFile) -> tuple[str, bool]:
         """The hash, and whether the file has not changed meanwhile, and will not unseen."""
-        key = _file_identity(file.status)
+        key = disk.identify_file(file.status)
         digest = make_hasher(self.hash_type, file.status.st_size)
         while piece := os.read(file.fd, READ_BYTES):
             digest.update(piece)
-        is_sure = _is_settled(file.status) and _file_identity(os.fstat(file.fd)) == key
+        is_sure = disk.is_settled(file.status) and disk.identify_file(os.fstat(file.fd)) == key
         if is_sure:
             self._keep_hash(key, digest.hexdigest())
         return digest.hexdigest(), is_sure
@@ -334,21 +334,6 @@ _KINDS: Mapping[str, Callable[[Listing], list[str]]] = {
     "dirs": lambda listing: listing.dirs,
     "empty_dirs": lambda listing: listing.empty_dirs,
 }
-
-
-def _file_identity(status: os.stat_result) -> tuple[int, ...]:
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
-
-
-def _is_settled(status: os.stat_result) -> bool:
-    """Whether a further change would show in the times of the file."""
-    return max(status.st_mtime_ns, status.st_ctime_ns) < time.time_ns() - TICK_NS
 
 
 def file_server(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from saltlite import disk
 from saltlite.config.master import FileOptions
 from saltlite.fileserver import bundle, hashes, server
 from saltlite.fileserver.hashes import HashTakesLong, LargeHashes
@@ -41,7 +42,7 @@ def digest_of(path: Path) -> str:
 
 def settle() -> None:
     """Until a change would show in a file's times."""
-    time.sleep(server.TICK_NS / 1e9 + 0.01)
+    time.sleep(disk.TICK_NS / 1e9 + 0.01)
 
 
 def test_a_worker_does_not_hash_what_is_large(tree: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from saltlite import disk
 from saltlite.config.master import FileOptions
 from saltlite.fileserver import server as server_module
 from saltlite.fileserver.paths import safe_name, safe_parts, split_url
@@ -262,7 +263,7 @@ def test_hashes_are_taken_again_when_a_file_has_changed(
     taken = []
     real = server_module.make_hasher
     monkeypatch.setattr(server_module, "make_hasher", lambda *a: taken.append(a) or real(*a))
-    monkeypatch.setattr(server_module, "TICK_NS", -(10**18))
+    monkeypatch.setattr(disk, "TICK_NS", -(10**18))
     files = server(tree)
     first = hashlib.sha256(b"a\n").hexdigest()
     assert [files.hash("a.txt", "base") for _ in range(3)] == [first] * 3
