@@ -14,7 +14,7 @@ from typing import Any
 
 from saltlite.context import MinionContext
 from saltlite.core.data import traverse
-from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.lazyregex import regex
 from saltlite.errors import FunctionUnavailable, RenderError, SaltliteError
 from saltlite.fileserver.client import file_client
@@ -241,6 +241,16 @@ def _line_with(lines: Sequence[str], word: str) -> int:
 # --- what -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A template: ``names`` is what it is given beside :data:`IN_TEMPLATES`."""
+
+    path: str
+    saltenv: str
+    text: str
+    names: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class Checks:
     """The checks of single states, and what they hold them against."""
@@ -259,18 +269,53 @@ class Checks:
             yield from self._check_pillar(chunk, argument)
 
     def templates(self, places: Sequence[SlsRef]) -> Iterator[Mistake]:
-        """Pillar and grains that SLS files print and that are not there."""
+        """Pillar and grains that SLS files, and what they name, print and that are not there."""
+        for place in places:
+            path, lines = self.places.text(place)
+            first = _Text(path, place.saltenv, "\n".join(lines))
+            for found in self._follow_templates(first):
+                if isinstance(found, _Text):  # what is missing has kept it from being rendered
+                    yield from self._check_lookups(found, with_macros=found is first)
+
+    def _check_lookups(self, template: _Text, *, with_macros: bool) -> Iterator[Mistake]:
         from saltlite.templates.lookups import bare_lookups
 
         data = {"pillar.get": self.ctx.pillar, "grains.get": self.ctx.grains}
-        for place in places:
-            path, lines = self.places.text(place)
-            for found in bare_lookups("\n".join(lines)):
-                values = data[found.function]
-                if traverse(values, found.key, _ABSENT) is _ABSENT:
-                    hint = suggest_nearest(found.key, _list_nested_keys(values))
-                    text = f"{found.function}('{found.key}') finds nothing and has no default{hint}"
-                    yield Mistake(path, found.line, text)
+        for found in bare_lookups(template.text, with_macros=with_macros):
+            values = data[found.function]
+            if traverse(values, found.key, _ABSENT) is _ABSENT:
+                hint = suggest_nearest(found.key, _list_nested_keys(values))
+                text = f"{found.function}('{found.key}') finds nothing and has no default{hint}"
+                yield Mistake(template.path, found.line, text)
+
+    def _follow_templates(self, first: _Text) -> Iterator[_Text | Mistake]:
+        """A template, and all that it names, each once; or that there is no such file."""
+        from saltlite.templates.lookups import named_templates
+
+        seen = {first.path}
+        todo = [first]
+        while todo:
+            template = todo.pop()
+            yield template
+            for named in named_templates(template.text, template.path):
+                if named.path in seen:
+                    continue
+                seen.add(named.path)
+                text = self._read_text(named.path, template.saltenv)
+                if text is not None:
+                    names = frozenset() if named.sees is None else template.names | named.sees
+                    todo.append(_Text(named.path, template.saltenv, text, names))
+                elif named.is_sure and named.path not in self._list_files(template.saltenv)[0]:
+                    yield Mistake(template.path, named.line, f"there is no {SALT}{named.path}")
+
+    def _read_text(self, path: str, saltenv: str) -> str | None:
+        if path not in self._list_files(saltenv)[0]:
+            return None
+        try:
+            found = self.places.tree.read(path, saltenv)
+        except SaltliteError:  # no text
+            return None
+        return found[1] if found else None
 
     # -- functions and arguments
 
@@ -317,32 +362,25 @@ class Checks:
                 yield self._make_mistake(chunk, f"{argument}: there is no {each}", str(argument))
 
     def _check_template(self, chunk: Chunk) -> Iterator[Mistake]:
-        """What is surely wrong with the template that a file is made of: no Jinja, slips in names.
+        """What is surely wrong with the template that a file is made of, and with those it names.
 
-        It is not rendered: that would call what it calls.
+        None is rendered: that would call what it calls.
         """
-        from saltlite.templates.lookups import template_fault, undeclared_names
-
         # Of several sources it is not known which one counts.
         source = _path_of_source(chunk.arguments.get("source"))
         if not source.startswith(SALT) or not self._is_there(source, chunk):
             return
         path, saltenv = _split_url(source, str(chunk.saltenv or "base"))
-        try:
-            found = self.places.tree.read(path, saltenv)
-        except SaltliteError:  # no text
+        text = self._read_text(path, saltenv)
+        if text is None:
             return
-        text = found[1] if found else ""
-        fault = template_fault(text)
-        if fault is not None:
-            yield Mistake(path, fault[0], f"{chunk.ident}: no Jinja template: {fault[1]}")
-            return
-        known = {*IN_TEMPLATES, *_list_context(chunk)}
-        for name, line in undeclared_names(text):
-            meant = next((each for each in sorted(known) if _is_slip_of(name, each)), "")
-            if name not in known and meant:
-                text_of_slip = f"'{name}' is not defined; did you mean '{meant}'?"
-                yield Mistake(path, line, f"{chunk.ident}: {text_of_slip}")
+        first = _Text(path, saltenv, text, frozenset(_list_context(chunk)))
+        for found in self._follow_templates(first):
+            mistakes = _find_faults(found) if isinstance(found, _Text) else (found,)
+            for each in mistakes:
+                # Of one that several files are made of it does not matter by which.
+                is_own = each.path == path
+                yield replace(each, text=f"{chunk.ident}: {each.text}") if is_own else each
 
     def _is_there(self, url: str, chunk: Chunk) -> bool:
         path, saltenv = _split_url(url, str(chunk.saltenv or "base"))
@@ -370,6 +408,21 @@ class Checks:
 
     def _make_mistake(self, chunk: Chunk, text: str, argument: str = "") -> Mistake:
         return Mistake(*self.places.of(chunk, argument), f"{chunk.ident}: {text}")
+
+
+def _find_faults(template: _Text) -> Iterator[Mistake]:
+    """That it is no template, or misspells a name that it is given."""
+    from saltlite.templates.lookups import template_fault, undeclared_names
+
+    fault = template_fault(template.text)
+    if fault is not None:
+        yield Mistake(template.path, fault[0], f"no Jinja template: {fault[1]}")
+        return
+    known = IN_TEMPLATES | template.names
+    for name, line in undeclared_names(template.text):
+        meant = next((each for each in sorted(known) if _is_slip_of(name, each)), "")
+        if name not in known and meant:
+            yield Mistake(template.path, line, f"'{name}' is not defined; did you mean '{meant}'?")
 
 
 def _split_url(url: str, default: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What a Jinja template prints out of pillar or grains without a default; it is not rendered."""
+"""What a Jinja template looks up, reads and names, without rendering it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jinja2
 from jinja2 import nodes
 
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.templates.jinja import SaltEnvironment
 
 ASKED = frozenset({"pillar.get", "grains.get"})
@@ -23,8 +23,24 @@ class Lookup:
     line: int
 
 
-def bare_lookups(text: str) -> list[Lookup]:
+@dataclass(frozen=True, slots=True)
+class NamedTemplate:
+    """A template that another one includes, imports or extends by a fixed name.
+
+    ``sees`` are the names that it has of the other one, ``None`` if it has none of them.
+    ``is_sure``: it is read whenever the other one is rendered, and must be there.
+    """
+
+    path: str
+    line: int
+    sees: frozenset[str] | None = field(default=None)
+    is_sure: bool = True
+
+
+def bare_lookups(text: str, *, with_macros: bool = True) -> list[Lookup]:
     """The lookups whose value is printed as it is; none for a text that is no template.
+
+    Without ``with_macros`` none of those that wait for somebody to call them.
 
     One that is a condition, is given a default, or goes through the filter ``default`` is not among
     them: it may well find nothing.
@@ -33,9 +49,11 @@ def bare_lookups(text: str) -> list[Lookup]:
         tree = SaltEnvironment({}).parse(text)
     except jinja2.TemplateSyntaxError:
         return []
+    waiting = set() if with_macros else _find_within(tree, (nodes.Macro,), nodes.Output)
     return [
         found
         for output in tree.find_all(nodes.Output)
+        if id(output) not in waiting
         for part in output.nodes
         for found in _find_printed_lookups(part)
     ]
@@ -70,6 +88,65 @@ def undeclared_names(text: str) -> list[tuple[str, int]]:
         if each.name in unset:
             first.setdefault(each.name, each.lineno)
     return sorted(first.items(), key=lambda pair: pair[1])
+
+
+def named_templates(text: str, path: str) -> list[NamedTemplate]:
+    """What a template at ``path`` names, paths below the roots; none of a text that is none."""
+    environment = SaltEnvironment({})
+    try:
+        tree = environment.parse(text)
+    except jinja2.TemplateSyntaxError:
+        return []
+    unsure = _find_within(tree, _PERHAPS, _NAMING)
+    own = frozenset(_find_set_names(tree))
+    found = []
+    for named in _find_naming(tree):
+        if not isinstance(named.template, nodes.Const) or not isinstance(named.template.value, str):
+            continue
+        shares = isinstance(named, nodes.Extends) or named.with_context
+        name = environment.join_path(named.template.value, path)
+        found.append(
+            NamedTemplate(
+                name.removeprefix("salt://").lstrip("/"),
+                named.lineno,
+                own if shares else None,
+                id(named) not in unsure and not getattr(named, "ignore_missing", False),
+            )
+        )
+    return found
+
+
+_NAMING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
+_PERHAPS = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block)
+"""What is in these may not be rendered."""
+
+
+def _find_naming(
+    tree: nodes.Template,
+) -> Iterator[nodes.Extends | nodes.Include | nodes.Import | nodes.FromImport]:
+    yield from tree.find_all(nodes.Extends)
+    yield from tree.find_all(nodes.Include)
+    yield from tree.find_all(nodes.Import)
+    yield from tree.find_all(nodes.FromImport)
+
+
+def _find_within(
+    tree: nodes.Template,
+    outer: tuple[type[nodes.Node], ...],
+    inner: type[nodes.Node] | tuple[type[nodes.Node], ...],
+) -> set[int]:
+    """By their ``id`` the nodes that are somewhere in one of these others."""
+    return {id(found) for part in tree.find_all(outer) for found in part.find_all(inner)}
+
+
+def _find_set_names(tree: nodes.Template) -> Iterator[str]:
+    for name in tree.find_all(nodes.Name):
+        if name.ctx in ("store", "param"):
+            yield name.name
+    yield from (made.name for made in tree.find_all(nodes.Macro))
+    yield from (made.target for made in tree.find_all(nodes.Import))
+    for taken in tree.find_all(nodes.FromImport):
+        yield from (one if isinstance(one, str) else one[1] for one in taken.names)
 
 
 def _find_asked_names(tree: nodes.Template) -> Iterator[str]:

@@ -127,8 +127,8 @@ TEMPLATED = """\
         ("{{ port }} {{ grains.os }} {{ sls }} {{ elsewhere }} {{ salt['test.ping']() }}", ""),
         ("{{ prot | default(1) }}{% if pilar is defined %}{{ pilar }}{% endif %}", ""),
         ("{% set prot = port %}{{ prot }}{% for word in words %}{{ word }}{% endfor %}", ""),
-        ("{% extends 'web/base.jinja' %}{{ prot }}", ""),
-        ("{% from 'web/m.jinja' import prot %}{{ prot }}", ""),
+        ("{% extends 'web/base.jinja' %}{{ prot }}", "1: /x: there is no salt://web/base.jinja"),
+        ("{% from 'web/init.sls' import prot %}{{ prot }}", ""),
         ("{% macro ports(prot) %}{{ prot }}{% endmacro %}{{ ports(1) }}", ""),
     ],
 )
@@ -138,6 +138,44 @@ def test_templates_of_files_are_looked_into(tree: Tree, text: str, told: str) ->
     assert [each.split(" Jinja was")[0] for each in found] == (
         [f"salt://web/x.jinja:{told}"] if told else []
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "told"),
+    [
+        ("{% include 'web/part.jinja' %}", "a\n{{ prot }}", "part.jinja:2: 'prot' is not defined; "
+         "did you mean 'port'?"),
+        ("{% include './part.jinja' %}", "{% if %}", "part.jinja:1: no Jinja template: Expected an "
+         "expression, got 'end of statement block'"),
+        ("{% set listen = 1 %}{% include 'web/part.jinja' %}", "{{ listn }}",
+         "part.jinja:1: 'listn' is not defined; did you mean 'listen'?"),
+        ("{% import 'web/part.jinja' as p %}", "{{ prot }}{{ pilar }}",
+         "part.jinja:1: 'pilar' is not defined; did you mean 'pillar'?"),
+        ("{% from 'web/part.jinja' import m with context %}", "{{ prot }}",
+         "part.jinja:1: 'prot' is not defined; did you mean 'port'?"),
+        ("{% extends 'salt://web/part.jinja' %}", "{% include 'web/x.jinja' %}{% include 'gone' %}",
+         "part.jinja:1: there is no salt://gone"),
+        ("\n{% include 'gone' %}", "", "x.jinja:2: /x: there is no salt://gone"),
+        ("{% include 'gone' ignore missing %}", "", ""),
+        ("{% if port == 81 %}{% include 'gone' %}{% endif %}", "", ""),
+        ("{% include ['gone', 'web/part.jinja'] %}{% include port %}", "", ""),
+    ],
+)  # fmt: skip
+def test_what_a_template_names_is_looked_into(tree: Tree, text: str, part: str, told: str) -> None:
+    ctx = tree({"web/init.sls": TEMPLATED, "web/x.jinja": text, "web/part.jinja": part})
+    found = ctx.functions.call("state.check", "web")["mistakes"]
+    assert found == ([f"salt://web/{told}"] if told else [])
+
+
+def test_what_an_sls_imports_is_looked_into(tree: Tree) -> None:
+    macros = "{% macro m() %}{{ salt['pillar.get']('none') }}{% endmacro %}\n"
+    printed = "{{ salt['pillar.get']('web:prot') }}"
+    text = "{% from 'web/map.jinja' import m with context %}\na:\n  test.nop: []\n"
+    ctx = tree({"web/init.sls": text, "web/map.jinja": macros + printed}, {"web": {"port": 80}})
+    assert ctx.functions.call("state.check", "web")["mistakes"] == [
+        "salt://web/map.jinja:2: pillar.get('web:prot') finds nothing and has no default; did you "
+        "mean 'web:port'?"
+    ]
 
 
 @pytest.mark.parametrize("name", CASES)
