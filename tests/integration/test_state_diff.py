@@ -1,4 +1,4 @@
-"""What docs/states.md shows of ``state.diff``: two environments, and two minions."""
+"""What docs/states.md shows of ``state.diff``: two environments, two branches, two minions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from git_places import commit, git
 
 from cluster import Cluster, running
 
@@ -60,3 +61,22 @@ def test_mistakes_are_one_line(cluster: Cluster) -> None:
     ran = cluster.salt_run("state.diff", "web1", "web9")
     assert "minion: 'web9' has no accepted key" in ran.stdout + ran.stderr
     assert ran.exit_code != 0
+
+
+def test_two_branches(tmp_path: Path) -> None:
+    """The same example, each environment a branch of a repository."""
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", "master", ".")
+    commit(work, "web.sls", BASE, "base")
+    git(work, "checkout", "-q", "-b", "dev")
+    commit(work, "web.sls", DEV, "dev")
+    # The highstate of either is what the other environment's is.
+    for branch, env in (("master", "base"), ("dev", "dev")):
+        git(work, "checkout", "-q", branch)
+        commit(work, "top.sls", f"{env}:\n  'web*':\n    - web\n", "top")
+    options = {"fileserver_backend": ["gitfs"], "gitfs_remotes": [f"file://{work}"]}
+    with running(minions={"web1": "saltlite"}, master_options=options) as cluster:
+        assert cluster.salt_run("fileserver.update", "--out=json").json is True
+        ran = cluster.salt(*COMMAND.split()[1:])
+    assert (ran.stdout, ran.exit_code) == (SHOWN, 0)
