@@ -29,6 +29,11 @@ pytestmark = pytest.mark.timeout(300)
 NEEDS_A_MINION = {"beacon", "schedule"}
 """Those of tests/integration/test_resources.py."""
 
+NEEDS_A_SERVER = {name for name in resource.types() if name.startswith(("mysql", "pos", "rabbit"))}
+"""Those of tests/behaviour/test_listed_servers.py."""
+
+ELSEWHERE = NEEDS_A_MINION | NEEDS_A_SERVER
+
 WORLD = r"""
 useradd -m -u 1500 -c "Alice Example" -G users,adm -s /bin/bash alice
 echo 'alice:$6$salt$hash' | chpasswd -e
@@ -136,7 +141,7 @@ LEFT_OUT = {
 def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Type → what was listed, with and without secrets, and what applying it came to."""
     need("git", "ssh-keygen")
-    types = [name for name in resource.types() if name not in NEEDS_A_MINION]
+    types = [name for name in resource.types() if name not in ELSEWHERE]
     asked = [("", False), *((name, True) for name in ("user", "file", "git", "debconf"))]
     requests: list[Any] = [
         {"run": WORLD},
@@ -156,7 +161,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_no_type_is_forgotten(listed: dict[str, Any]) -> None:
-    assert set(resource.types()) <= {*listed, *NEEDS_A_MINION}
+    assert set(resource.types()) <= {*listed, *ELSEWHERE}
 
 
 def test_rules_of_the_packet_filter_are_declared_word_by_word(listed: dict[str, Any]) -> None:
@@ -175,7 +180,7 @@ def test_rules_of_the_packet_filter_are_declared_word_by_word(listed: dict[str, 
 @pytest.mark.parametrize(
     "what",
     [
-        *(name for name in resource.types() if name not in NEEDS_A_MINION),
+        *(name for name in resource.types() if name not in ELSEWHERE),
         *("user secrets", "file secrets", "git secrets", "debconf secrets"),
     ],
 )

@@ -12,6 +12,8 @@ from saltlite.modules._resource.listed import ListedType
 _NAMES = {
     "accounts": "group user",
     "boot": "kmod locale mount sysctl timezone",
+    "brokers": "rabbitmq_plugin rabbitmq_policy rabbitmq_upstream rabbitmq_user rabbitmq_vhost",
+    "databases": "mysql_database mysql_user postgres_database postgres_group postgres_user",
     "files": "file git virtualenv",
     "firewall": "firewalld iptables",
     "languages": "gem npm pip",

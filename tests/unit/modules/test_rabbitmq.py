@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from repository import PROGRAMS
 
 from saltlite.config.minion import MinionConfig
@@ -161,3 +162,30 @@ def test_without_the_programs(ctx: MinionContext, monkeypatch: pytest.MonkeyPatc
     said = run(ctx, "rabbitmq_vhost.present", name="w")
     assert said.result is False
     assert "rabbitmqctl" in said.comment
+
+
+def test_what_is_listed_changes_nothing(ctx: MinionContext, tmp_path: Path) -> None:
+    run(ctx, "rabbitmq_vhost.present", name="/{{ shop }}")
+    run(ctx, "rabbitmq_user.present", name="joe", password="p", tags=["monitoring"],
+        perms=[{"/{{ shop }}": ["^a", "", ".*"]}, {"/": [".*", ".*", ".*"]}])  # fmt: skip
+    run(ctx, "rabbitmq_user.present", name="nobody", password="p")
+    run(ctx, "rabbitmq_plugin.enabled", name="rabbitmq_shovel")
+    run(ctx, "rabbitmq_policy.present", name="ha", vhost="/{{ shop }}", pattern="^q", priority=3,
+        definition={"ha-mode": "all"}, apply_to="queues")  # fmt: skip
+    run(ctx, "rabbitmq_upstream.present", name="up", uri="amqp://joe:hush@far", expires=5)
+    run(ctx, "rabbitmq_upstream.present", name="open", uri="amqp://far", ack_mode="no-ack")
+    before = (tmp_path / "rabbit.json").read_text()
+    found = {
+        kind: ctx.functions.call("resource.list", f"rabbitmq_{kind}", secrets=True)
+        for kind in ("vhost", "user", "plugin", "policy", "upstream")
+    }
+    for text in found.values():
+        assert "left out" not in text
+        ran = ctx.functions.call("state.template_str", text)
+        assert [(one["result"], one["changes"]) for one in ran.values()] == [(True, {})] * len(ran)
+    assert json.loads(before)["vhosts"] == kept(tmp_path)["vhosts"]
+    assert yaml.safe_load(found["policy"])["rabbitmq_policy ha@/{{ shop }}"]
+    assert "rabbitmq_plugin.enabled" in found["plugin"]
+    hidden = ctx.functions.call("resource.list", "rabbitmq_upstream")
+    assert "hush" not in hidden
+    assert "left out: rabbitmq_upstream up: its address with a password" in hidden
