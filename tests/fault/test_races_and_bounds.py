@@ -279,8 +279,8 @@ def test_the_job_cache_has_a_size(world: World) -> None:
     assert left == jids[-len(left) :] != []
 
 
-def test_memory_of_connections_that_have_ended_is_given_back(world: World) -> None:
-    """A minute of minions that come and go costs nothing afterwards."""
+def test_connections_take_little_memory(world: World) -> None:
+    """Of 1,500, each with libzmq's 27 KiB, it would be 40 MiB."""
     cluster = world.cluster
     before = resident(cluster, "ReqServer")
     swarm = subprocess.Popen(
@@ -295,10 +295,5 @@ def test_memory_of_connections_that_have_ended_is_given_back(world: World) -> No
     finally:
         swarm.stdin.close()
         swarm.wait(30)
-    assert peak - before > 10 * MIB  # else there is nothing to be given back
-
-    def is_given_back() -> bool:
-        return resident(cluster, "ReqServer") - before < (peak - before) / 2
-
-    eventually(is_given_back, within_s=40, what="memory")
+    assert peak - before < 8 * MIB
     assert psutil.pid_exists(cluster.master.pid)

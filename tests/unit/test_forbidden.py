@@ -114,7 +114,7 @@ WALL_CLOCK = {
     "master/noncefile.py": "moment of saving, kept across restarts",
     "fileserver/roots.py": "ages of directories, by their mtime",
     "fileserver/gitrepo.py": "age of the last fetch, by the mtime of its record",
-    "fileserver/server.py": "ages of files, by their mtime",
+    "disk.py": "ages of files, by their mtime",
     "states/file/cleaning.py": "ages of files and directories, by their times",
 }
 WRITERS = {
