@@ -175,7 +175,7 @@ class Api:
             await asyncio.sleep(SWEEP_S)
             seconds += SWEEP_S
             server.sweep()
-            app.master.feed.reopen_if_over()
+            app.master.feed.follow_master()
             app.sessions.end_expired(app.now())
             if self._certificates is not None and seconds % CERTIFICATES_S < SWEEP_S:
                 self._certificates.reload_if_changed()

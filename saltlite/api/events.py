@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from saltlite.api import limits
 from saltlite.api.negotiation import encode_json
 from saltlite.api.packed import read_event
-from saltlite.api.saltbus import SaltBus, is_salts
+from saltlite.api.saltbus import BusPlace, SaltBus
 from saltlite.errors import MasterAbsent, WireError
 from saltlite.transport.bus import TAG_END, Event, EventSubscriber, unpack_event
 
@@ -51,6 +50,7 @@ class EventFeed:
 
     def __init__(self, path: Path, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         self._path = path
+        self._place = BusPlace(path)
         self._context = context
         self._bus: EventSubscriber | SaltBus | None = None
         self._early: set[JobListener] = set()
@@ -79,12 +79,11 @@ class EventFeed:
         self._read()
 
     def _find_bus(self) -> EventSubscriber | SaltBus:
-        if is_salts(self._path):
-            try:
-                return SaltBus(self._path)
-            except OSError as error:
-                log.info("The bus of the master is away again: %s", error)
-        return EventSubscriber(self._path, context=self._context)
+        try:
+            return self._open_bus(is_salts=self._place.find_whose())
+        except OSError as error:
+            log.info("The bus of the master is not there yet: %s", error)
+        return self._open_bus(is_salts=False)
 
     @property
     def is_salts(self) -> bool:
@@ -96,17 +95,34 @@ class EventFeed:
         """See :attr:`SaltBus.has_lengths`."""
         return not isinstance(self._bus, SaltBus) or self._bus.has_lengths
 
-    def reopen_if_over(self) -> None:
-        """Connect anew to a real Salt master that has gone; ZeroMQ does so by itself."""
+    def follow_master(self) -> None:
+        """Connect anew where a real Salt master has gone, or come, since the last look."""
         bus = self._bus
-        if not isinstance(bus, SaltBus) or not bus.is_over:
+        if bus is None:
             return
-        with contextlib.suppress(OSError):
-            again = SaltBus(self._path)
-            again.connections = bus.connections + 1
-            bus.close()
-            self._bus = again
-            asyncio.get_running_loop().add_reader(again.fileno, self._read)
+        is_over = isinstance(bus, SaltBus) and bus.is_over
+        if not is_over and not self._place.is_another():
+            return
+        try:
+            is_salts = self._place.find_whose()
+            if not is_salts and isinstance(bus, EventSubscriber):
+                return  # ZeroMQ connects anew by itself
+            again = self._open_bus(is_salts=is_salts)
+        except OSError:
+            return
+        again.connections = bus.connections + is_salts  # ours counts what comes up
+        loop = asyncio.get_running_loop()
+        if not is_over:
+            loop.remove_reader(bus.fileno)
+        bus.close()
+        self._bus = again
+        loop.add_reader(again.fileno, self._read)
+        self._read()
+
+    def _open_bus(self, *, is_salts: bool) -> EventSubscriber | SaltBus:
+        if is_salts:
+            return SaltBus(self._path)
+        return EventSubscriber(self._path, context=self._context)
 
     def close(self) -> None:
         """Stop listening; all streams end."""

@@ -9,6 +9,7 @@ greets at once; so the two are told apart. Source: observed on 3006.30 and 3008.
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import struct
 from pathlib import Path
@@ -27,14 +28,40 @@ EVENT_BYTES_MOST: Final = 64 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
 
 
-def is_salts(path: Path) -> bool:
-    """Whether a real Salt master listens there: it takes the connection, and says nothing."""
-    try:
+class BusPlace:
+    """The socket of a master's bus, and whose it is. Each master that starts makes another one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int] | None = None
+
+    def find_whose(self) -> bool:
+        """Whether it is a real Salt master's: that takes the connection, and says nothing.
+
+        Raises:
+            OSError: nobody listens there now.
+        """
+        seen = _identify_socket(self._path)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.connect(str(path))
-            return not wait_readable(probe, GREETING_S)
-    except OSError:
-        return False
+            probe.connect(str(self._path))
+            is_salts = not wait_readable(probe, GREETING_S)
+            # Who ends closes what he has taken, which says nothing of who comes next.
+            if not is_salts and not probe.recv(1):
+                raise ConnectionAbortedError("the bus is closed")
+        self._seen = seen
+        return is_salts
+
+    def is_another(self) -> bool:
+        """Whether there is a socket that :meth:`find_whose` has not seen."""
+        try:
+            return _identify_socket(self._path) != self._seen
+        except OSError:
+            return False
+
+
+def _identify_socket(path: Path) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_ino, status.st_ctime_ns
 
 
 class SaltBus:

@@ -28,6 +28,7 @@ from saltlite.minion.beacon_messages import CodeAnswer, CodeQuestion, ManageBeac
 from saltlite.minion.pipe import frame_message
 from saltlite.minion.spawner import Spawner, SpawnFailed
 from saltlite.minion.stream import open_stream, read_map
+from saltlite.minion.tasks import wait_until_set
 from saltlite.process import read_title, signal_name
 
 log = logging.getLogger(__name__)
@@ -131,8 +132,7 @@ class Beacons:
                 # Nothing is awaited between the tick and the wait, so no change is overlooked.
                 self._changed.clear()
                 wait_s = min(self._passes.next_s() - self._clock(), LONGEST_SLEEP_S)
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), max(wait_s, 0.01))
+                await wait_until_set(self._changed, max(wait_s, 0.01))
         finally:
             self._close_pipes()
 

@@ -54,7 +54,7 @@ from saltlite.minion.masters import MasterAddress, resolve, tcp_options
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
 from saltlite.minion.rejoin import Rejoin, is_wanted
-from saltlite.minion.tasks import Tasks
+from saltlite.minion.tasks import Tasks, wait_until_set
 from saltlite.transport.addresses import tcp
 from saltlite.transport.areq import AsyncRequester
 from saltlite.transport.codec import pack
@@ -654,10 +654,8 @@ class Link:
         deadline_s = time.monotonic() + timeout_s
         while self._keys is None or self._keys is old:
             left_s = deadline_s - time.monotonic()
-            try:
-                await asyncio.wait_for(self._keys_changed.wait(), max(0.0, left_s))
-            except asyncio.TimeoutError:
-                raise RequestTimeout(self._address or self.name, timeout_s) from None
+            if not await wait_until_set(self._keys_changed, max(0.0, left_s)):
+                raise RequestTimeout(self._address or self.name, timeout_s)
         return self._keys
 
     def _requester_of(self, lane: str) -> AsyncRequester:

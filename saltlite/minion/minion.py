@@ -7,7 +7,6 @@ jobs are answered here, by built-in functions, so that they are answered however
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
@@ -56,7 +55,7 @@ from saltlite.minion.seen import SeenJobs
 from saltlite.minion.spawner import ForkSpawner, Spawner, ThreadSpawner
 from saltlite.minion.startup import startup_job
 from saltlite.minion.taken_job import UNRETURNED, TakenJob
-from saltlite.minion.tasks import Rests, Tasks
+from saltlite.minion.tasks import Rests, Tasks, wait_until_set
 from saltlite.process import set_title
 from saltlite.transport.addresses import MinionSockets
 from saltlite.transport.bus import Event
@@ -329,8 +328,7 @@ class Minion:
 
     async def _sleep_unless_ending(self, seconds: float) -> None:
         """Sleep, unless the minion is to end."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+        await wait_until_set(self._stopping, seconds)
 
     async def _watch_for(self, first: MasterAddress, current: MasterAddress) -> None:
         """``master_failback``: leave ``current`` once the first master answers again."""
@@ -637,8 +635,7 @@ class Minion:
         from saltlite.minion.engines import EngineKeeper
 
         await self._facts.loaded.wait()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._has_facts.wait(), FACTS_PATIENCE_S)
+        await wait_until_set(self._has_facts, FACTS_PATIENCE_S)
         keeper = EngineKeeper(self._parent, self, self._executor, self._first_master)
         for entry in select_engines(self._config):
             self._tasks.start(keeper.keep(entry))

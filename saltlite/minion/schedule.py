@@ -8,7 +8,6 @@ each is due is decided in :mod:`saltlite.core.schedule`; here is the waiting, an
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from saltlite.disk import make_dir, write_file
 from saltlite.errors import StoreError
 from saltlite.loader.arguments import KWARG
 from saltlite.minion.taken_job import UNASKED, UNRETURNED
+from saltlite.minion.tasks import wait_until_set
 
 log = logging.getLogger(__name__)
 
@@ -147,8 +147,7 @@ class Scheduler:
             self.run_due()
             # Nothing is awaited between the two, so a change in between is not overlooked.
             self._changed.clear()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), self._planner.patience_s())
+            await wait_until_set(self._changed, self._planner.patience_s())
 
     def set_facts(self, pillar: Mapping[str, Any], grains: Mapping[str, Any]) -> None:
         """Take what pillar and grains say of schedules."""

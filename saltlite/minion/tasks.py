@@ -8,9 +8,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from saltlite.process import REST_AFTER_S, REST_EVERY_S, rest
+
+CANCEL_AGAIN_S: Final = 0.5
+
+
+async def wait_until_set(event: asyncio.Event, timeout_s: float | None) -> bool:
+    """Whether it is set in time.
+
+    Who is cancelled here ends. In ``asyncio.wait_for`` of Python before 3.12 he goes on as if
+    nothing had been where the event is set in the same turn of the loop.
+    """
+    if event.is_set():
+        return True
+    waiting = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waiting}, timeout=timeout_s)
+    finally:
+        waiting.cancel()
+    return event.is_set()
 
 
 class Tasks:
@@ -30,10 +48,12 @@ class Tasks:
 
     async def close(self) -> None:
         """Cancel all, and wait until they have ended."""
-        tasks = list(self._running)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        running = set(self._running)
+        while running:
+            for task in running:
+                task.cancel()
+            # Again and again: see wait_until_set of what swallows one.
+            _ended, running = await asyncio.wait(running, timeout=CANCEL_AGAIN_S)
 
     def _check_task(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)

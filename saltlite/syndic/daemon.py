@@ -7,7 +7,6 @@ downwards a command of the master of this machine. Source: docs/syndic.md.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import random
@@ -25,12 +24,13 @@ from saltlite.core.messages import Job
 from saltlite.core.tags import parse_job
 from saltlite.errors import SaltliteError, StoreError, WireError
 from saltlite.master.embedded import open_stores
+from saltlite.master.jobcache import FILE_NAME
 from saltlite.master.stores import ForwardedReturns
 from saltlite.minion import session as fsm
 from saltlite.minion.master_link import Identity, Link
 from saltlite.minion.masters import masters_of
 from saltlite.minion.pki import MinionKeys
-from saltlite.minion.tasks import Rests, Tasks
+from saltlite.minion.tasks import Rests, Tasks, wait_until_set
 from saltlite.syndic.config import SyndicConfig
 from saltlite.syndic.down import JobsDown
 from saltlite.syndic.lowerbus import LowerBus
@@ -130,7 +130,8 @@ class Syndic:
             CryptoError, StoreError: the keys cannot be used; the master here takes no syndic.
         """
         identity = self._make_identity()
-        self._source.open(is_salts=self._bus.is_salts)
+        if self._knows_store():
+            self._source.open(is_salts=bool(self._bus.is_salts))
         for work in (self._bus.run(), self._publish_jobs(), self._hand_out()):
             self._tasks.start(work)
         ends = [self._serve_upper(identity, master) for master in self._masters]
@@ -139,9 +140,19 @@ class Syndic:
         finally:
             await self._close_all()
 
+    def _knows_store(self) -> bool:
+        """Whether it is known that a store of ours is here, or that none will be."""
+        master = self._config.master
+        # Before the master has started, a Salt master's directory is not to get a store of ours.
+        return (
+            self._bus.is_salts is not None
+            or master.cluster.cluster_id is not None
+            or (Path(master.paths.cachedir) / FILE_NAME).exists()
+        )
+
     def _on_bus(self) -> None:
         """The bus of the master here is heard, for the first time or again: go by whose it is."""
-        self._source.open(is_salts=self._bus.is_salts)
+        self._source.open(is_salts=bool(self._bus.is_salts))
         if self._bus.is_salts:
             log.info("The master here is Salt's: returns are heard on its bus")
         elif self._keeps_none:
@@ -154,9 +165,7 @@ class Syndic:
 
     async def _publish_jobs(self) -> None:
         # Until returns are noted, or their bus is heard, no job is to be answered.
-        try:
-            await asyncio.wait_for(self._bus_heard.wait(), QUIET_S)
-        except asyncio.TimeoutError:
+        if not await wait_until_set(self._bus_heard, QUIET_S):
             log.warning("The event bus of the master here is not there yet: jobs wait for it")
             await self._bus_heard.wait()
         await self._down.run()
@@ -267,8 +276,7 @@ class Syndic:
     async def _hand_out(self) -> None:
         """Hand out what is new, until cancelled."""
         while True:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._has_new.wait(), LOOK_S)
+            await wait_until_set(self._has_new, LOOK_S)
             self._has_new.clear()
             self._look_for_returns()
             self._up.give_over(time.monotonic())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Final
 
 import zmq
 
-from saltlite.api.saltbus import SaltBus, is_salts
+from saltlite.api.saltbus import BusPlace, SaltBus
 from saltlite.errors import WireError
+from saltlite.minion.tasks import wait_until_set
 from saltlite.transport.bus import EventSubscriber
 
 log = logging.getLogger(__name__)
@@ -31,35 +33,33 @@ class LowerBus:
     ) -> None:
         """``opened`` is called each time that the bus is heard from then on."""
         self._path = path
+        self._place = BusPlace(path)
         self._heard = heard
         self._opened = opened
         self._bus: EventSubscriber | SaltBus | None = None
         self._wakeup = asyncio.Event()
-        self.is_salts = path.exists() and is_salts(path)
-        """Whether a real Salt master serves it."""
+        self.is_salts: bool | None = None
+        """Whether a real Salt master serves it; ``None``: nobody did so far."""
+        with contextlib.suppress(OSError):
+            self.is_salts = self._place.find_whose()
 
     async def run(self) -> None:
         """Read until cancelled; connects anew when the master has gone."""
         loop = asyncio.get_running_loop()
         try:
             while True:
+                if self._bus is not None and (not self._read_bus() or self._place.is_another()):
+                    self._close_bus(loop)
                 if self._bus is None:
                     self._open_bus(loop)
-                elif not self._read_bus():
-                    self._close_bus(loop)
                 self._wakeup.clear()
-                try:
-                    await asyncio.wait_for(self._wakeup.wait(), LOOK_S)
-                except asyncio.TimeoutError:
-                    continue
+                await wait_until_set(self._wakeup, LOOK_S)
         finally:
             self._close_bus(loop)
 
     def _open_bus(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._path.exists():
-            return
         try:
-            self.is_salts = is_salts(self._path)
+            self.is_salts = self._place.find_whose()
             if self.is_salts:
                 self._bus = SaltBus(self._path)
             else:

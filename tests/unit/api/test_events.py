@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -45,6 +46,35 @@ def chunk(number: int = 0, size: int = 1) -> StreamChunk:
 
 def run(work: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(asyncio.wait_for(work(), 20))  # type: ignore[arg-type]
+
+
+def test_a_real_salt_master_may_come_later_and_go(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.mktemp("bus") / "pub.ipc"
+
+    async def serve_once(feed: EventFeed, connections: int) -> None:
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(str(path))
+            one.listen()
+            feed.follow_master()
+            assert feed.is_salts
+            assert feed.connections == connections
+            probe, peer = one.accept()[0], one.accept()[0]
+            probe.close()
+            peer.close()
+
+    async def work() -> None:
+        feed = EventFeed(path, zmq.Context.instance())
+        feed.open()
+        feed.follow_master()
+        assert (feed.is_salts, feed.connections) == (False, 0)
+        await serve_once(feed, 1)
+        await serve_once(feed, 2)
+        feed.close()
+
+    run(work)
 
 
 def test_an_event_is_one_block_whatever_is_in_it() -> None:

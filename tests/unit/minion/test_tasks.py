@@ -6,7 +6,7 @@ import time
 import pytest
 
 from saltlite.minion import tasks
-from saltlite.minion.tasks import Rests, Tasks
+from saltlite.minion.tasks import Rests, Tasks, wait_until_set
 
 
 def test_a_failure_is_told_and_others_go_on():
@@ -84,3 +84,61 @@ def test_a_loop_rests_after_the_last_work_and_not_often(rests_s: list[float]) ->
         assert len(rests_s) == 2, "one rest for each time of work"
 
     asyncio.run(scenario())
+
+
+def test_who_is_cancelled_in_the_turn_of_the_event_ends():
+    """As ``asyncio.wait_for`` does only from Python 3.12 on."""
+
+    async def run():
+        event, rounds = asyncio.Event(), []
+
+        async def work():
+            while True:
+                event.clear()
+                rounds.append(await wait_until_set(event, 60))
+
+        task = asyncio.ensure_future(work())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        event.set()
+        await asyncio.sleep(0)  # what waits for the event has ended, and the task does not know yet
+        task.cancel()
+        await asyncio.wait({task}, timeout=10)
+        assert task.cancelled()
+        assert rounds == []
+
+    asyncio.run(run())
+
+
+def test_an_event_is_waited_for():
+    async def run():
+        event = asyncio.Event()
+        assert not await wait_until_set(event, 0.01)
+        asyncio.get_running_loop().call_later(0.01, event.set)
+        assert await wait_until_set(event, None)
+        assert await wait_until_set(event, 0)
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+
+
+def test_closing_cancels_again_what_has_swallowed_it(monkeypatch):
+    monkeypatch.setattr(tasks, "CANCEL_AGAIN_S", 0.01)
+
+    async def run():
+        running, swallowed = Tasks([].append), []
+
+        async def stubborn():
+            while len(swallowed) < 2:
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    swallowed.append(True)
+            await asyncio.Event().wait()
+
+        running.start(stubborn())
+        await asyncio.sleep(0)
+        await asyncio.wait_for(running.close(), 20)
+        assert len(swallowed) == 2
+
+    asyncio.run(run())
