@@ -250,7 +250,7 @@ class ReqServer:
         if room == self._reading:
             return
         self._reading = room
-        self._port.pause(not room)
+        self._port.pause(not room, time.monotonic())
         if not room:
             log.warning("%d requests wait for a worker; reading no more", len(self._waiting))
 
@@ -438,7 +438,7 @@ class ReqServer:
 
     def _drain(self, life: Life) -> None:
         """Take nothing new; wait for the replies to what is with the workers or in the line."""
-        self._port.pause(True)
+        self._port.pause(True, time.monotonic())
         until_s = time.monotonic() + DRAIN_S
         while self._has_work() and time.monotonic() < until_s:
             self._turn(life, 0.5)

@@ -87,7 +87,7 @@ class RequestPort(ZmtpPort[_Caller]):
         while self._come:
             yield self._come.popleft()
 
-    def pause(self, is_paused: bool) -> None:
+    def pause(self, is_paused: bool, now_s: float) -> None:
         """Read nothing, or read again; replies are sent all the same."""
         if is_paused == self._is_paused:
             return
@@ -96,6 +96,8 @@ class RequestPort(ZmtpPort[_Caller]):
             self._both.unregister(self._reading.fileno())
         else:
             self._both.register(self._reading.fileno(), select.EPOLLIN)
+            # Nobody could shake hands meanwhile.
+            self._strangers = dict.fromkeys(self._strangers, now_s)
 
     def reply(self, identity: bytes, *frames: bytes) -> bool:
         """Send the reply to what has come of ``identity``; ``False`` if its caller is gone."""
@@ -109,7 +111,8 @@ class RequestPort(ZmtpPort[_Caller]):
 
     def keep_time(self, now_s: float) -> float:
         """End who does not shake hands; how long until the next look."""
-        self.keep_strangers(now_s)
+        if not self._is_paused:
+            self.keep_strangers(now_s)
         return PAUSE_S if self._accept_s else HANDSHAKE_S
 
     def _note_read(self, peer: _Caller) -> None:

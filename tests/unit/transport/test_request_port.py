@@ -143,20 +143,27 @@ def test_nothing_is_read_of_who_does_not_read(place: Place, caller: socket.socke
 def test_a_pause_reads_nothing_and_replies(place: Place, caller: socket.socket) -> None:
     caller.sendall(encode_message(b"", b"one"))
     place.wait_for(1)
-    place.port.pause(True)
-    place.port.pause(True)
-    with zmtp.connection(place.port.port) as other:
-        other.sendall(zmtp.greeting())
+    with zmtp.connection(place.port.port) as accepted, zmtp.connection(place.port.port) as other:
+        place.turn_until(lambda: _has_data(accepted))
+        place.port.pause(True, place.now_s)
+        place.port.pause(True, place.now_s)
+        for one in (accepted, other):
+            one.sendall(zmtp.greeting())
         caller.sendall(encode_message(b"", b"two"))
         place.port.reply(place.come[0][0], b"", b"re one")
         assert zmtp.exactly(caller, 10) == encode_message(b"", b"re one")
+        place.now_s += 2 * HANDSHAKE_S  # in which nobody could shake hands
         for _ in range(20):
             place.turn()
         assert len(place.come) == 1
-        assert not _has_data(other)
-        place.port.pause(False)
+        place.port.pause(False, place.now_s)
+        place.turn()
         place.wait_for(2)
-        place.turn_until(lambda: _has_data(other))
+        whole = GREETING_BYTES + len(READY_TO_ANSWER)
+        for one in (accepted, other):
+            place.turn_until(lambda one=one: _has_data(one, whole))
+            answer = zmtp.exactly(one, whole)
+            assert answer.endswith(READY_TO_ANSWER)
 
 
 def test_replies_of_just_before_the_end_leave(place: Place, caller: socket.socket) -> None:
@@ -222,11 +229,11 @@ def _is_readable(port: RequestPort) -> bool:
     return bool(port._both.poll(0.02))
 
 
-def _has_data(one: socket.socket) -> bool:
+def _has_data(one: socket.socket, least: int = 1) -> bool:
     timeout_s = one.gettimeout()
     one.setblocking(False)
     try:
-        return bool(one.recv(1, socket.MSG_PEEK))
+        return len(one.recv(least, socket.MSG_PEEK)) == least
     except BlockingIOError:
         return False
     finally:
