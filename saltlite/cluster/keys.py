@@ -47,6 +47,9 @@ NAMED_MOST: Final = 5
 BUSY_S: Final = 0.5
 """Thousands of keys take many seconds, in which a bridge has to show that it lives."""
 
+SAY_EVERY_S: Final = 10.0
+"""Between two lines of what was settled."""
+
 PLACE: Final = ".cluster_keys"
 """In ``pki_dir``: how far the copy is."""
 
@@ -392,6 +395,7 @@ class KeyFeed:
         self._lost_accepted = False
         self._ordered: list[str] = []
         self._overruled: list[str] = []
+        self._say_again_s = 0.0
         self._is_current = False
 
     def catch_up(self) -> int:
@@ -455,6 +459,7 @@ class KeyFeed:
         """
         seen = {state: _changed_ns(self._copy.folder(state)) for state in KeyState}
         if seen == self._seen:
+            self._say_settled()
             return 0
         if not self._is_current:
             # Files of what went long ago are no orders.
@@ -493,7 +498,14 @@ class KeyFeed:
         return is_ordered
 
     def _say_settled(self) -> None:
-        """One line for all: a node that was killed may find thousands of its files behind."""
+        """One line for all: a node that was killed may find thousands of its files behind.
+
+        Those are settled in many passes; what the passes soon after a line settle is said together.
+        """
+        now_s = time.monotonic()
+        if now_s < self._say_again_s or not (self._ordered or self._overruled):
+            return
+        self._say_again_s = now_s + SAY_EVERY_S
         if self._ordered:
             log.info(
                 "Keys that were changed in the files of this node: %s", _join_names(self._ordered)

@@ -188,6 +188,30 @@ def test_thousands_of_files_that_are_behind_are_one_line(
     assert line.endswith("which counts: m0, m1, m2, m3, m4 and 3 more")
 
 
+def test_passes_soon_after_a_line_are_said_together(
+    nodes: Nodes, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = nodes
+    names = [f"m{number}" for number in range(8)]
+    for name in names:
+        one.put(name, UNACCEPTED)
+    other.feed.catch_up()
+    other.feed.send_orders()
+    for name in names:
+        other.path(name, UNACCEPTED).unlink()
+        one.move(name, UNACCEPTED, ACCEPTED)
+    monkeypatch.setattr(keys, "BUSY_S", -1.0)  # one id in each pass
+    with caplog.at_level(logging.WARNING):
+        passes = [other.feed.catch_up() for _ in names]
+        assert passes == [1] * len(names)
+        other.feed.send_orders()
+        assert [line.endswith("which counts: m0") for line in caplog.messages] == [True]
+        other.feed._say_again_s = 0.0  # as later
+        other.feed.send_orders()
+    assert len(caplog.messages) == 2
+    assert caplog.messages[1].endswith("which counts: m1, m2, m3, m4, m5 and 2 more")
+
+
 def test_a_key_that_is_put_there_by_hand_is_an_order(nodes: Nodes) -> None:
     one, other = nodes
     other.feed.send_orders()
