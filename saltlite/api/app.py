@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from saltlite.api import limits
-from saltlite.api.addresses import client_key, covers
+from saltlite.api.addresses import covers
 from saltlite.api.events import RETRY, EventStream
 from saltlite.api.keypairs import pack_pair, read_pair_request
 from saltlite.api.lowstate import (
@@ -62,6 +62,7 @@ from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.ids import valid_jid
 from saltlite.core.lazyregex import regex
 from saltlite.errors import WireError
+from saltlite.transport.tcp import origin_of
 
 if TYPE_CHECKING:
     from saltlite.api.clients import MasterClient
@@ -856,7 +857,7 @@ class App:
         return Answer(body=encode({"success": True}, kind), headers=_private(kind))
 
     def _check_open_hook(self, request: Request) -> None:
-        if not self._hooks.allows(client_key(request.peer), self._clock()):
+        if not self._hooks.allows(origin_of(request.peer), self._clock()):
             raise too_many(f"At most {limits.HOOKS_PER_S} events a second may be fired here")
         if len(request.body) > limits.HOOK_BYTES_MOST:
             raise HttpError(413, f"At most {limits.HOOK_BYTES_MOST} bytes are taken here")

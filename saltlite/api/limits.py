@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
-from saltlite.api.addresses import client_key
 from saltlite.api.messages import too_many
 from saltlite.core.access import name_key
 from saltlite.core.dataclasses import dataclass
+from saltlite.transport.tcp import origin_of
 
 HEADER_BYTES_MOST: Final = 16 * 1024
 TARGET_BYTES_MOST: Final = 8 * 1024
@@ -119,7 +119,7 @@ class LoginGuard:
 
 def _guard_keys(address: str, user: str) -> tuple[Hashable, Hashable]:
     """What wrong logins of a user from an address are counted by: both, and the address alone."""
-    client = client_key(address)
+    client = origin_of(address)
     return (client, name_key(user)), (client, None)
 
 
@@ -294,7 +294,7 @@ class LoginTurns:
         Raises:
             HttpError: 429, there are too many.
         """
-        client = client_key(address)
+        client = origin_of(address)
         if self._of_client[client] >= LOGINS_OF_ADDRESS_MOST or self._pending >= LOGINS_MOST:
             raise too_many("Too many logins are under way")
         self._pending += 1
@@ -314,7 +314,7 @@ class LoginTurns:
         Raises:
             HttpError: 429, there are too many, or those before it take too long.
         """
-        key = (client_key(address), name_key(user))
+        key = (origin_of(address), name_key(user))
         with self.place(address):
             slots = self._slots.setdefault(key, CommandSlots(1, wait_s=self._wait_s))
             try:

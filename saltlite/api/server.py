@@ -22,10 +22,10 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 
 from saltlite.api import limits
-from saltlite.api.addresses import client_key
 from saltlite.api.app import App
 from saltlite.api.messages import Answer, HttpError, Request, reason_of
 from saltlite.core.numbers import is_digits
+from saltlite.transport.tcp import origin_of
 
 if TYPE_CHECKING:
     import ssl
@@ -138,7 +138,7 @@ class Exchange(httputil.HTTPMessageDelegate):
         self._gateway.on_headers(self._stream)
         self._began = time.monotonic()
         self._request = self._make_request(start_line, headers)
-        self.client = client_key(self._request.peer)
+        self.client = origin_of(self._request.peer)
         # A proxy that does not say for whom it asks speaks for many.
         self.is_of_proxy = self._request.peer in self._gateway.trusted_proxies
         try:
@@ -399,7 +399,7 @@ class ApiServer(HTTPServer):
     def handle_stream(self, stream: Any, address: Any) -> None:
         """Take a connection, unless there are too many."""
         peer = str(address[0]) if isinstance(address, tuple) else ""
-        client = client_key(peer)
+        client = origin_of(peer)
         is_proxy = peer in self.gateway.trusted_proxies  # it speaks for many
         too_many = self._of_address[client] >= limits.CONNECTIONS_OF_ADDRESS_MOST and not is_proxy
         if too_many or not self._has_room():

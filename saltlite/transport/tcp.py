@@ -16,14 +16,18 @@ MAX_MESSAGE_BYTES: Final = 100 * 1024 * 1024
 def origin_of(host: str) -> str:
     """By whom an address is counted: itself, of IPv6 its network of 64 bits, as one host may have.
 
-    An IPv4 peer of a socket that listens for both counts by its whole address.
+    An IPv4 peer of a socket that listens for both counts by its whole address, and what is no
+    address as it is.
     """
     if ":" not in host:
         return host
     if host.startswith("::ffff:") and "." in host:
         return host.removeprefix("::ffff:")
     # inet_pton does not take the zone of a link-local address (fe80::1%eth0).
-    network = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])[:8]
+    try:
+        network = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])[:8]
+    except (OSError, ValueError):
+        return host
     return socket.inet_ntop(socket.AF_INET6, network + bytes(8)) + "/64"
 
 

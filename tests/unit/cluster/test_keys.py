@@ -169,10 +169,8 @@ def test_an_accepted_key_that_goes_by_hand_takes_the_publication_key_along(
     assert one.rotations == 0
 
 
-def test_thousands_of_files_that_are_behind_are_one_line(
-    nodes: Nodes, caplog: pytest.LogCaptureFixture
-) -> None:
-    one, other = nodes
+def fall_behind(one: Node, other: Node) -> None:
+    """Eight keys are accepted at one node, whose files went at the other."""
     names = [f"m{number}" for number in range(8)]
     for name in names:
         one.put(name, UNACCEPTED)
@@ -181,6 +179,13 @@ def test_thousands_of_files_that_are_behind_are_one_line(
     for name in names:
         other.path(name, UNACCEPTED).unlink()
         one.move(name, UNACCEPTED, ACCEPTED)
+
+
+def test_thousands_of_files_that_are_behind_are_one_line(
+    nodes: Nodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = nodes
+    fall_behind(one, other)
     with caplog.at_level(logging.WARNING):
         other.feed.catch_up()
     assert other.files() == one.files()
@@ -192,18 +197,10 @@ def test_passes_soon_after_a_line_are_said_together(
     nodes: Nodes, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = nodes
-    names = [f"m{number}" for number in range(8)]
-    for name in names:
-        one.put(name, UNACCEPTED)
-    other.feed.catch_up()
-    other.feed.send_orders()
-    for name in names:
-        other.path(name, UNACCEPTED).unlink()
-        one.move(name, UNACCEPTED, ACCEPTED)
+    fall_behind(one, other)
     monkeypatch.setattr(keys, "BUSY_S", -1.0)  # one id in each pass
     with caplog.at_level(logging.WARNING):
-        passes = [other.feed.catch_up() for _ in names]
-        assert passes == [1] * len(names)
+        assert [other.feed.catch_up() for _ in range(8)] == [1] * 8
         other.feed.send_orders()
         assert [line.endswith("which counts: m0") for line in caplog.messages] == [True]
         other.feed._say_again_s = 0.0  # as later
