@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from git_places import commit, git
+from programs import need
 
 from cluster import Cluster, running
 
@@ -65,6 +66,7 @@ def test_mistakes_are_one_line(cluster: Cluster) -> None:
 
 def test_two_branches(tmp_path: Path) -> None:
     """The same example, each environment a branch of a repository."""
+    need("git")
     work = tmp_path / "work"
     work.mkdir()
     git(work, "init", "-q", "-b", "master", ".")
