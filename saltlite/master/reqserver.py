@@ -226,6 +226,8 @@ class ReqServer:
         if self._waits_for_processor:
             timeout_s = min(timeout_s, AT_WORK_S)
         timeout_s = min(timeout_s, self._port.keep_time(time.monotonic()))
+        if self._port.has_requests:
+            timeout_s = 0.0
         for socket, _events in life.poll(self._poller, timeout_s):
             if socket == self._port.fileno():
                 self._port.take_events(time.monotonic())
@@ -238,7 +240,7 @@ class ReqServer:
         for identity in self._owed.take_given_up(time.monotonic()):
             self._answer(identity, WORKER_LOST)
         # Also what replies of this turn have made room for.
-        for identity, frames in self._port.take_requests():
+        for identity, frames in self._port.take_requests(BATCH):
             self._take_request(identity, frames)
         self._hand_out()
         self._connections.release_memory(time.monotonic())

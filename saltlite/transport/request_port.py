@@ -82,9 +82,15 @@ class RequestPort(ZmtpPort[_Caller]):
         self._is_paused = False
         self._held_bytes = 0
 
-    def take_requests(self) -> Iterator[tuple[bytes, list[bytes]]]:
-        """What has come since: the identity of its connection, and the frames."""
-        while self._come:
+    @property
+    def has_requests(self) -> bool:
+        """Whether :meth:`take_requests` has something."""
+        return bool(self._come)
+
+    def take_requests(self, most: int) -> Iterator[tuple[bytes, list[bytes]]]:
+        """What has come, the oldest first: the identity of its connection, and the frames."""
+        # Who is replied to at once may have the next one there, and so on: not all in one turn.
+        for _ in range(min(most, len(self._come))):
             yield self._come.popleft()
 
     def pause(self, is_paused: bool, now_s: float) -> None:

@@ -30,6 +30,9 @@ FRAME_LIMIT_BYTES: Final = 4096
 PARTS_MOST: Final = 8
 """Frames of a request: the empty one and its body are two."""
 
+COMMANDS_MOST: Final = 256
+"""What a caller may say at once beside messages: each costs more to hear than to say."""
+
 TOPICS_MOST: Final = 100
 TOPICS_LIMIT_BYTES: Final = 8192
 """What one subscriber may ask for; a minion has two topics at most."""
@@ -121,7 +124,7 @@ class CallerState:
             return b""
         data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         answers = []
-        at, wanted = self._at, 0
+        at, wanted, commands = self._at, 0, 0
         if not self._greeted:
             # With every piece: junk is refused by its first byte, not when it is long enough.
             _check_greeting(data)
@@ -137,6 +140,9 @@ class CallerState:
                 # Cut off: what is before it is done with.
                 data, at, wanted = data[at:], 0, end - at
                 break
+            commands += bool(data[at] & COMMAND)
+            if commands > COMMANDS_MOST:
+                raise WireError("too many commands")
             answers.append(self._take_frame(data[at], data[start:end]))
             at = end
         self._keep_rest(data, at, wanted)

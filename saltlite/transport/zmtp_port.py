@@ -28,6 +28,12 @@ HANDSHAKE_S: Final = 30.0
 BATCH: Final = 256
 """Connections that are looked at before the process looks at anything else."""
 
+READ_AT_ONCE: Final = 8
+"""Of these so many; those that have not had their turn come first the next time."""
+
+READ_S: Final = 0.01
+"""Nor longer than this: what one connection sends may take a while to be looked through."""
+
 PAUSE_S: Final = 0.1
 """So long nothing is accepted after there was no descriptor for it."""
 
@@ -118,11 +124,16 @@ class ZmtpPort(Generic[P]):
                 self._send_waiting(peer)
 
     def _read_some(self, now_s: float) -> None:
-        for fd, _events in self._reading.poll(0, BATCH):
-            if fd == self._listener_fd:
-                self._accept_all(now_s)
-            elif (peer := self._peers.get(fd)) is not None:
-                self._read(peer, now_s)
+        until_s = time.monotonic() + READ_S
+        for _ in range(BATCH // READ_AT_ONCE):
+            ready = self._reading.poll(0, READ_AT_ONCE)
+            for fd, _events in ready:
+                if fd == self._listener_fd:
+                    self._accept_all(now_s)
+                elif (peer := self._peers.get(fd)) is not None:
+                    self._read(peer, now_s)
+            if len(ready) < READ_AT_ONCE or time.monotonic() > until_s:
+                return
 
     def keep_strangers(self, now_s: float) -> None:
         """End who does not shake hands; accept again after a pause."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import resource
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from programs import many_descriptors
 from attacks import Stranger, Victim, auth_answer, clear, decoded, unharmed, wire
 from cluster import Cluster, eventually
 from saltlite.crypto.keys import PrivateKey
-from zmtp import exactly, greeting, ready
+from zmtp import COMMAND, exactly, frame, greeting, peer, ready
 
 LIMIT = 256
 PIPELINED = 40
@@ -45,6 +46,47 @@ def test_replies_to_one_dealer_keep_their_order(victim: Victim) -> None:
     answers = [auth_answer(one) for one in replies]
     assert [one.get("nonce", "") for one in answers] == nonces
     (victim.cluster.pki_dir / "minions_pre" / "dealer").unlink()
+
+
+PINGS = frame(b"\x04PING\0\0", flags=COMMAND) * 200
+EMPTY = frame(b"") * 30_000
+
+
+@pytest.mark.parametrize("said", [PINGS, EMPTY], ids=["pings", "empty messages"])
+def test_a_flood_of_what_costs_nothing_keeps_nobody_waiting(victim: Victim, said: bytes) -> None:
+    """What the port answers by itself, from a hundred connections as fast as they can."""
+    ended = threading.Event()
+
+    def flood() -> None:
+        with contextlib.ExitStack() as stack:
+            peers = []
+            for _ in range(100):
+                one = stack.enter_context(peer(victim.cluster.ret_port))
+                one.setblocking(False)
+                peers.append(one)
+            flooding.set()
+            while not ended.is_set():
+                for one in peers:
+                    with contextlib.suppress(OSError):
+                        one.send(said)
+                    with contextlib.suppress(OSError):
+                        one.recv(1 << 20)
+
+    flooding = threading.Event()
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        assert flooding.wait(20)
+        took_s = []
+        for _ in range(20):
+            begun_s = time.monotonic()
+            assert victim.stranger.send(clear({"cmd": "ping"})) == {"cmd": "ping"}
+            took_s.append(time.monotonic() - begun_s)
+        # Without a bound of what one turn does it was two seconds, and ten.
+        assert sorted(took_s)[10] < 0.5, took_s
+    finally:
+        ended.set()
+        thread.join(20)
 
 
 @pytest.fixture

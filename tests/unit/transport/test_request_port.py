@@ -33,7 +33,7 @@ class Place:
     def turn(self) -> None:
         self.port.take_events(self.now_s)
         self.port.keep_time(self.now_s)
-        self.come += self.port.take_requests()
+        self.come += self.port.take_requests(100)
 
     def turn_until(self, condition: Callable[[], object]) -> None:
         until_s = time.monotonic() + DEADLINE_S
@@ -115,29 +115,44 @@ def test_pings_are_answered_while_a_request_is_under_way(
 
 
 def test_nothing_is_read_of_who_does_not_read(place: Place, caller: socket.socket) -> None:
-    """Neither its replies nor answers to its pings are kept without end."""
-    caller.sendall(encode_message(b"", b"first") + encode_message(b"", b"second"))
+    """However much it sends while a reply waits for it."""
+    caller.sendall(encode_message(b"", b"first"))
     place.wait_for(1)
     reply = b"x" * 20_000_000
     place.port.reply(place.come[0][0], b"", reply)
     caller.setblocking(False)
+    more = encode_message(b"", b"more") * 1000
     sent = 0
     quiet_s = time.monotonic() + 0.3
     while time.monotonic() < quiet_s:
         place.turn()
         with contextlib.suppress(BlockingIOError):
-            sent += caller.send(PING * 1000)
+            sent += caller.send(more)
             quiet_s = time.monotonic() + 0.3
-    assert len(place.come) == 1  # the second waits until the reply to the first has been read
-    assert place.port._held_bytes < request_port.RequestPort.read_bytes * 2
+    assert sent > RequestPort.read_bytes
+    assert len(place.come) == 1
+    assert place.port._held_bytes == 0
+    wanted = encode_message(b"", reply)
     received = bytearray()
-    while not received.endswith(PONG):
+    while len(received) < len(wanted):
         place.turn()
         with contextlib.suppress(BlockingIOError):
             received += caller.recv(1 << 20)
+    assert received == wanted
     place.wait_for(2)
-    assert place.come[1][1] == [b"", b"second"]
-    assert received.startswith(encode_message(b"", reply) + PONG)
+    assert place.come[1][1] == [b"", b"more"]
+
+
+def test_of_what_is_replied_to_at_once_one_turn_takes_no_more(
+    place: Place, caller: socket.socket
+) -> None:
+    """Else somebody who sends what needs no worker would keep all others waiting."""
+    caller.sendall(encode_message(b"") * 1000)
+    place.wait_for(1)
+    place.port.reply(place.come[0][0], b"")
+    taken = [place.port.reply(identity, b"") for identity, _ in place.port.take_requests(10)]
+    assert taken == [True]
+    assert place.port.has_requests
 
 
 def test_a_pause_reads_nothing_and_replies(place: Place, caller: socket.socket) -> None:

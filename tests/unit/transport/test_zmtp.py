@@ -8,6 +8,7 @@ import zmtp
 from saltlite.errors import WireError
 from saltlite.transport.tcp import MAX_MESSAGE_BYTES
 from saltlite.transport.zmtp import (
+    COMMANDS_MOST,
     FRAME_LIMIT_BYTES,
     GREETING,
     PARTS_MOST,
@@ -229,11 +230,18 @@ def test_nothing_behind_a_message_is_looked_into(asking: CallerState) -> None:
         + zmtp.frame(b"", announced=MAX_MESSAGE_BYTES - 1),
         ASKING + zmtp.frame(b"", flags=zmtp.COMMAND, announced=FRAME_LIMIT_BYTES + 1),
         ASKING + zmtp.frame(b"", flags=zmtp.MORE) * (PARTS_MOST + 1),
+        ASKING + command(b"PING", b"\0\0") * COMMANDS_MOST,  # READY is one, too
     ],
 )  # fmt: skip
 def test_what_is_no_caller_is_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         CallerState().take(data)
+
+
+def test_pings_may_come_together(asking: CallerState) -> None:
+    for _ in range(3):
+        answers = asking.take(command(b"PING", b"\0\0") * COMMANDS_MOST)
+        assert answers == command(b"PONG") * COMMANDS_MOST
 
 
 @pytest.mark.parametrize("kind", [b"REQ", b"DEALER", b"ROUTER"])
