@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from saltlite.api import limits
 from saltlite.api.negotiation import encode_json
 from saltlite.api.packed import read_event
-from saltlite.api.saltbus import BusPlace, SaltBus
+from saltlite.api.saltbus import BusPlace, SaltBus, open_bus
 from saltlite.errors import MasterAbsent, WireError
 from saltlite.transport.bus import TAG_END, Event, EventSubscriber, unpack_event
 
@@ -80,10 +80,10 @@ class EventFeed:
 
     def _find_bus(self) -> EventSubscriber | SaltBus:
         try:
-            return self._open_bus(is_salts=self._place.find_whose())
+            return open_bus(self._path, self._context, is_salts=self._place.find_whose())
         except OSError as error:
             log.info("The bus of the master is not there yet: %s", error)
-        return self._open_bus(is_salts=False)
+        return open_bus(self._path, self._context, is_salts=False)
 
     @property
     def is_salts(self) -> bool:
@@ -107,7 +107,7 @@ class EventFeed:
             is_salts = self._place.find_whose()
             if not is_salts and isinstance(bus, EventSubscriber):
                 return  # ZeroMQ connects anew by itself
-            again = self._open_bus(is_salts=is_salts)
+            again = open_bus(self._path, self._context, is_salts=is_salts)
         except OSError:
             return
         again.connections = bus.connections + is_salts  # ours counts what comes up
@@ -118,11 +118,6 @@ class EventFeed:
         self._bus = again
         loop.add_reader(again.fileno, self._read)
         self._read()
-
-    def _open_bus(self, *, is_salts: bool) -> EventSubscriber | SaltBus:
-        if is_salts:
-            return SaltBus(self._path)
-        return EventSubscriber(self._path, context=self._context)
 
     def close(self) -> None:
         """Stop listening; all streams end."""

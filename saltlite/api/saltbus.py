@@ -13,12 +13,16 @@ import os
 import socket
 import struct
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgpack
 
 from saltlite.core.readable import wait_readable
 from saltlite.errors import WireError
+from saltlite.transport.bus import EventSubscriber
+
+if TYPE_CHECKING:
+    import zmq
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +61,17 @@ class BusPlace:
             return _identify_socket(self._path) != self._seen
         except OSError:
             return False
+
+
+def open_bus(
+    path: Path, context: zmq.Context[zmq.Socket[bytes]], *, is_salts: bool
+) -> EventSubscriber | SaltBus:
+    """Listen to the bus of a real Salt master, or of ours, which need not be there yet.
+
+    Raises:
+        OSError: a real Salt's is not there.
+    """
+    return SaltBus(path) if is_salts else EventSubscriber(path, context=context)
 
 
 def _identify_socket(path: Path) -> tuple[int, int]:

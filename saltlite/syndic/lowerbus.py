@@ -11,7 +11,7 @@ from typing import Final
 
 import zmq
 
-from saltlite.api.saltbus import BusPlace, SaltBus
+from saltlite.api.saltbus import BusPlace, SaltBus, open_bus
 from saltlite.errors import WireError
 from saltlite.minion.tasks import wait_until_set
 from saltlite.transport.bus import EventSubscriber
@@ -60,10 +60,7 @@ class LowerBus:
     def _open_bus(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self.is_salts = self._place.find_whose()
-            if self.is_salts:
-                self._bus = SaltBus(self._path)
-            else:
-                self._bus = EventSubscriber(self._path, context=zmq.Context.instance())
+            self._bus = open_bus(self._path, zmq.Context.instance(), is_salts=self.is_salts)
         except OSError as error:
             log.debug("the event bus of the master here: %s", error)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import jinja2
@@ -37,6 +38,15 @@ class NamedTemplate:
     is_sure: bool = True
 
 
+@functools.lru_cache(maxsize=8)
+def _parse(text: str) -> tuple[nodes.Template, tuple[int, str] | None]:
+    """A template, of which all of these functions read, or an empty one and its fault."""
+    try:
+        return SaltEnvironment({}).parse(text), None
+    except jinja2.TemplateSyntaxError as error:
+        return nodes.Template([]), (error.lineno, str(error.message or ""))
+
+
 def bare_lookups(text: str, *, with_macros: bool = True) -> list[Lookup]:
     """The lookups whose value is printed as it is; none for a text that is no template.
 
@@ -45,10 +55,7 @@ def bare_lookups(text: str, *, with_macros: bool = True) -> list[Lookup]:
     One that is a condition, is given a default, or goes through the filter ``default`` is not among
     them: it may well find nothing.
     """
-    try:
-        tree = SaltEnvironment({}).parse(text)
-    except jinja2.TemplateSyntaxError:
-        return []
+    tree, _fault = _parse(text)
     waiting = set() if with_macros else _find_within(tree, (nodes.Macro,), nodes.Output)
     return [
         found
@@ -61,11 +68,7 @@ def bare_lookups(text: str, *, with_macros: bool = True) -> list[Lookup]:
 
 def template_fault(text: str) -> tuple[int, str] | None:
     """The line and words of what keeps a text from being a template; ``None`` if nothing does."""
-    try:
-        SaltEnvironment({}).parse(text)
-    except jinja2.TemplateSyntaxError as error:
-        return error.lineno, str(error.message or "")
-    return None
+    return _parse(text)[1]
 
 
 def undeclared_names(text: str) -> list[tuple[str, int]]:
@@ -76,10 +79,7 @@ def undeclared_names(text: str) -> list[tuple[str, int]]:
     """
     from jinja2 import meta
 
-    try:
-        tree = SaltEnvironment({}).parse(text)
-    except jinja2.TemplateSyntaxError:
-        return []
+    tree, _fault = _parse(text)
     if next(tree.find_all(nodes.Extends), None) is not None:
         return []
     unset = meta.find_undeclared_variables(tree) - set(_find_asked_names(tree))
@@ -93,10 +93,7 @@ def undeclared_names(text: str) -> list[tuple[str, int]]:
 def named_templates(text: str, path: str) -> list[NamedTemplate]:
     """What a template at ``path`` names, paths below the roots; none of a text that is none."""
     environment = SaltEnvironment({})
-    try:
-        tree = environment.parse(text)
-    except jinja2.TemplateSyntaxError:
-        return []
+    tree, _fault = _parse(text)
     unsure = _find_within(tree, _PERHAPS, _NAMING)
     own = frozenset(_find_set_names(tree))
     found = []
