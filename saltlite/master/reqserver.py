@@ -157,7 +157,6 @@ class ReqServer:
         self._by_socket = {port.socket: port for port in self._ports}
         self._by_monitor = {port.monitor: port for port in self._ports}
         self._poller.register(self._port.fileno(), zmq.POLLIN)
-        self._reading = True
         life.register(self._poller)
         life.ready()
         try:
@@ -249,9 +248,8 @@ class ReqServer:
         """Listen to the port only while there is room in the line."""
         # Unread bytes stay with TCP, whose bounds slow the callers down.
         room = len(self._waiting) < LINE_LIMIT and self._waiting_bytes < LINE_LIMIT_BYTES
-        if room == self._reading:
+        if room != self._port.is_paused:
             return
-        self._reading = room
         self._port.pause(not room, time.monotonic())
         if not room:
             log.warning("%d requests wait for a worker; reading no more", len(self._waiting))

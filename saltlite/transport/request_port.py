@@ -27,6 +27,9 @@ HELD_LIMIT_BYTES: Final = 256 * 1024 * 1024
 HELD_AFTER_BYTES: Final = HELD_LIMIT_BYTES // 4 * 3
 """What is left when the limit was reached, so that it is not soon reached again."""
 
+COME_LIMIT_BYTES: Final = 16 * 1024 * 1024
+"""Of requests that nobody has taken; beyond it nothing more is read."""
+
 _IDENTITY: Final = struct.Struct("<Q")
 
 
@@ -79,7 +82,9 @@ class RequestPort(ZmtpPort[_Caller]):
         self._number = 0
         self._by_identity: dict[bytes, _Caller] = {}
         self._come: deque[tuple[bytes, list[bytes]]] = deque()
-        self._is_paused = False
+        self._come_bytes = 0
+        self.is_paused = False
+        """Whether nothing is read."""
         self._held_bytes = 0
 
     @property
@@ -91,13 +96,15 @@ class RequestPort(ZmtpPort[_Caller]):
         """What has come, the oldest first: the identity of its connection, and the frames."""
         # Who is replied to at once may have the next one there, and so on: not all in one turn.
         for _ in range(min(most, len(self._come))):
-            yield self._come.popleft()
+            identity, frames = self._come.popleft()
+            self._come_bytes -= _count_bytes(frames)
+            yield identity, frames
 
     def pause(self, is_paused: bool, now_s: float) -> None:
         """Read nothing, or read again; replies are sent all the same."""
-        if is_paused == self._is_paused:
+        if is_paused == self.is_paused:
             return
-        self._is_paused = is_paused
+        self.is_paused = is_paused
         if is_paused:
             self._both.unregister(self._reading.fileno())
         else:
@@ -117,9 +124,14 @@ class RequestPort(ZmtpPort[_Caller]):
 
     def keep_time(self, now_s: float) -> float:
         """End who does not shake hands; how long until the next look."""
-        if not self._is_paused:
+        if not self.is_paused:
             self.keep_strangers(now_s)
         return PAUSE_S if self._accept_s else HANDSHAKE_S
+
+    def _read_some(self, now_s: float) -> None:
+        # In number these are not more than there are connections.
+        if self._come_bytes <= COME_LIMIT_BYTES:
+            super()._read_some(now_s)
 
     def _note_read(self, peer: _Caller) -> None:
         self._hand_on(peer)
@@ -141,7 +153,9 @@ class RequestPort(ZmtpPort[_Caller]):
                 peer.identity = _IDENTITY.pack(self._number)
                 self._by_identity[peer.identity] = peer
             peer.is_under_way = True
-            self._come.append((peer.identity, peer.take_message()))
+            message = peer.take_message()
+            self._come.append((peer.identity, message))
+            self._come_bytes += _count_bytes(message)
             if peer.held_bytes:
                 self._go_on(peer, b"")  # and comes here again
                 return
@@ -179,6 +193,10 @@ class RequestPort(ZmtpPort[_Caller]):
                 if self._held_bytes <= HELD_AFTER_BYTES:
                     return
                 self._end(peer, "holds most")
+
+
+def _count_bytes(frames: list[bytes]) -> int:
+    return sum(map(len, frames))
 
 
 def _sum_counted(callers: list[_Caller]) -> int:

@@ -155,6 +155,24 @@ def test_of_what_is_replied_to_at_once_one_turn_takes_no_more(
     assert place.port.has_requests
 
 
+def test_beyond_a_limit_what_has_come_is_to_be_taken_first(
+    place: Place, caller: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_port, "COME_LIMIT_BYTES", 2)
+    caller.sendall(encode_message(b"", b"one"))
+    place.turn_until(lambda: _is_readable(place.port))
+    place.port.take_events(place.now_s)
+    assert place.port.has_requests
+    with contextlib.closing(socket.create_connection(("127.0.0.1", place.port.port))) as other:
+        assert _is_readable(place.port)
+        for _ in range(10):
+            place.port.take_events(place.now_s)
+        assert not _has_data(other)
+        place.wait_for(1)
+        place.turn_until(lambda: _has_data(other))
+    assert place.port._come_bytes == 0
+
+
 def test_a_pause_reads_nothing_and_replies(place: Place, caller: socket.socket) -> None:
     caller.sendall(encode_message(b"", b"one"))
     place.wait_for(1)
