@@ -23,7 +23,7 @@ LEAST: Final = 16
 FREE_TIMES: Final = 3
 RELEASE_AFTER: Final = 200
 RELEASE_S: Final = 10.0
-"""After so many connections have ended memory is given back, where what they sent has left holes."""
+"""After so many connections have ended memory is given back: what they sent has left holes."""
 
 BETWEEN_LINES_S: Final = 10.0
 
