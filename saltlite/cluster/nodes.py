@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from saltlite.cluster.engine import ClusterEngine, Row, Transaction, fetch
+from saltlite.cluster.forwarded import forget_syndic
 from saltlite.core.dataclasses import dataclass
 from saltlite.errors import ConfigError, ServerAway
 from saltlite.version import __version__
@@ -94,8 +95,13 @@ def register_node(engine: ClusterEngine, node: str, address: str) -> int:
 
 
 def remove_node(engine: ClusterEngine, node: str) -> bool:
-    """Forget a node; ``False`` if there was none of that name."""
-    return bool(engine.execute("DELETE FROM nodes WHERE node = %s RETURNING node", [node]))
+    """Forget a node and its syndic; ``False`` if there was none of that name."""
+
+    def remove(transaction: Transaction) -> bool:
+        forget_syndic(transaction, node)
+        return bool(fetch(transaction, "DELETE FROM nodes WHERE node = %s RETURNING 1", [node]))
+
+    return engine.transact(remove)
 
 
 def list_nodes(engine: ClusterEngine) -> list[Node]:

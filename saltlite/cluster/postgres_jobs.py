@@ -62,22 +62,31 @@ SELECT jid FROM job
 _ADD_RETURNS: Final = """
 WITH gate AS MATERIALIZED (
     SELECT number, pg_advisory_xact_lock(%s, number::integer) FROM nodes WHERE node = %s
+), added AS (
+    INSERT INTO returns (jid, id, node, seq, digest, ret)
+    SELECT one.jid, one.id, gate.number, nextval('return_places'), one.digest, one.ret
+    FROM gate,
+        unnest(%b::text[], %b::text[], %b::bigint[], %b::bytea[]) AS one (jid, id, digest, ret)
+    WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.jid = one.jid)
+    ON CONFLICT (jid, id) DO NOTHING
+    RETURNING jid, id, seq
+), noted AS (
+    INSERT INTO forward (seq, jid, id)
+    SELECT seq, jid, id FROM added WHERE EXISTS (SELECT 1 FROM syndics)
 )
-INSERT INTO returns (jid, id, node, seq, digest, ret)
-SELECT one.jid, one.id, gate.number, nextval('return_places'), one.digest, one.ret
-FROM gate, unnest(%b::text[], %b::text[], %b::bigint[], %b::bytea[]) AS one (jid, id, digest, ret)
-WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.jid = one.jid)
-ON CONFLICT (jid, id) DO NOTHING
-RETURNING jid, id
+SELECT jid, id FROM added
 """
-"""The lock is taken before the first place is, and held until the rows can be seen."""
+"""The lock is taken before the first place is, and held until the rows can be seen.
+
+Where there are syndics each new return is noted for them (``cluster.forwarded``).
+"""
 
 _FIND_DIGESTS: Final = """
 SELECT returns.jid, returns.id, returns.digest
 FROM returns JOIN unnest(%b::text[], %b::text[]) AS one (jid, id) USING (jid, id)
 """
 
-_SMALL_TABLES: Final = ("metadata", "unasked", "jobs")
+_SMALL_TABLES: Final = ("metadata", "unasked", "forward", "jobs")
 _TABLES: Final = ("returns", *_SMALL_TABLES)
 
 RETURNS_SWEPT: Final = 10_000

@@ -12,7 +12,7 @@ from typing import Final
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
 from saltlite.errors import ConfigError
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 INSTALL_LOCK: Final = 0x5A17_0001
 """Advisory: two who install at once make the tables once."""
@@ -189,7 +189,22 @@ CREATE TABLE state_rows (
 CREATE INDEX state_rows_by_name ON state_rows (name, run);
 """
 
-MIGRATIONS: Final = (_FIRST, _SECOND, _STATE_REPORTS)
+_SYNDICS: Final = """
+CREATE TABLE syndics (node text PRIMARY KEY);
+CREATE TABLE forward (
+    seq   bigint PRIMARY KEY,
+    jid   text COLLATE "C" NOT NULL,
+    id    text COLLATE "C" NOT NULL,
+    taker text,
+    until timestamptz
+);
+CREATE INDEX forward_by_jid ON forward (jid);
+CREATE INDEX forward_free ON forward (seq) WHERE taker IS NULL;
+CREATE INDEX forward_by_taker ON forward (taker, until)
+"""
+"""Returns that have yet to go up to the master above, while there are syndics."""
+
+MIGRATIONS: Final = (_FIRST, _SECOND, _STATE_REPORTS, _SYNDICS)
 """What makes version n of version n - 1, in order."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltlite.cluster.facts import ClusterBanks, ClusterFacts
+from saltlite.cluster.forwarded import ClusterForwarded
 from saltlite.cluster.identity import ClusterIdentity, DerivedSessions, load_cluster_key
 from saltlite.cluster.jobs import ClusterJobStore
 from saltlite.cluster.key_ring import ClusterKeyRing
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from saltlite.cluster.publications import ClusterPublisher
     from saltlite.master.jobcache import Flush
     from saltlite.master.replay import LockFactory, ReplayTable
-    from saltlite.master.stores import ForwardedReturns
 
 
 class ClusterStores:
@@ -137,10 +137,6 @@ class ClusterStores:
             raise StoreError("only the master itself publishes")
         return self._membership.open_publisher(self.engine, context, renew=self._renew)
 
-    def open_forwarded(self) -> ForwardedReturns:
-        """None: a cluster has no syndic yet.
-
-        Raises:
-            StoreError: always.
-        """
-        raise StoreError("salt-syndic cannot join a cluster to a master above it yet")
+    def open_forwarded(self) -> ClusterForwarded:
+        """The rows that this node's syndic sends up."""
+        return ClusterForwarded(self.engine, name_node(self._config))

@@ -70,14 +70,23 @@ class ForwardQueue(SqliteJobStore):
             self._place = found[-1].seq
         return found
 
-    def read_return(self, one: Waiting) -> dict[str, Any] | None:
-        """What was returned; ``None`` if its job is forgotten meanwhile."""
+    def read_returns(
+        self, waiting: Sequence[Waiting], most_bytes: int
+    ) -> list[tuple[Waiting, dict[str, Any] | None]]:
+        """What the first of these returned, at least one; ``None`` if its job is forgotten."""
 
-        def read(db: sqlite3.Connection) -> dict[str, Any] | None:
-            row = db.execute(
-                "SELECT ret FROM returns WHERE jid = ? AND id = ?", (one.jid, one.id)
-            ).fetchone()
-            return None if row is None else unpack_map(row[0])
+        def read(db: sqlite3.Connection) -> list[tuple[Waiting, dict[str, Any] | None]]:
+            found: list[tuple[Waiting, dict[str, Any] | None]] = []
+            total = 0
+            for one in waiting:
+                row = db.execute(
+                    "SELECT ret FROM returns WHERE jid = ? AND id = ?", (one.jid, one.id)
+                ).fetchone()
+                total += len(row[0]) if row else 0
+                if found and total > most_bytes:
+                    break
+                found.append((one, unpack_map(row[0]) if row else None))
+            return found
 
         return self._run_read(read)
 

@@ -267,8 +267,13 @@ class ForwardedReturns(Protocol):
     def read_new(self, most: int) -> list[Waiting]:
         """Those that have come since the last call, in the order in which they went on record."""
 
-    def read_return(self, one: Waiting) -> dict[str, Any] | None:
-        """What was returned; ``None`` if its job is forgotten meanwhile."""
+    def read_returns(
+        self, waiting: Sequence[Waiting], most_bytes: int
+    ) -> list[tuple[Waiting, dict[str, Any] | None]]:
+        """What the first of these returned, at least one; ``None`` if its job is forgotten.
+
+        So many as take ``most_bytes`` together, as they are stored.
+        """
 
     def drop(self, gone: Sequence[Waiting]) -> None:
         """These are above."""

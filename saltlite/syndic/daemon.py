@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,7 @@ from saltlite.core.messages import Job
 from saltlite.core.tags import parse_job
 from saltlite.errors import SaltliteError, StoreError, WireError
 from saltlite.master.embedded import open_stores
+from saltlite.master.forwardqueue import Waiting
 from saltlite.master.jobcache import FILE_NAME
 from saltlite.master.stores import ForwardedReturns
 from saltlite.minion import session as fsm
@@ -35,7 +37,7 @@ from saltlite.syndic.config import SyndicConfig
 from saltlite.syndic.down import JobsDown
 from saltlite.syndic.lowerbus import LowerBus
 from saltlite.syndic.parts import goes_up
-from saltlite.syndic.sources import LowerReturns, origin_of
+from saltlite.syndic.sources import LowerReturns, StoreState, origin_of
 from saltlite.syndic.up import Pace, Uplinks, UpperQueue
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import TAG_END, unpack_event
@@ -100,7 +102,8 @@ class Syndic:
         self._context = zmq.asyncio.Context()
         sockets = MasterSockets(Path(config.master.paths.sock_dir))
         self._bus = LowerBus(sockets.event_pub, self._take_frame, self._on_bus)
-        self._bus_heard = asyncio.Event()
+        self._returns_noted = asyncio.Event()
+        self._begins_later = False
         self._down = JobsDown(config.master, self._context)
         self._up = Uplinks(random.random, at_random=options.syndic_failover == "random")
         self._masters = masters_of(config.minion.network)
@@ -113,6 +116,8 @@ class Syndic:
             config.minion.returns.return_retry_timer_max,
             options.syndic_jid_forward_cache_hwm,
         )
+        self._unrouted: deque[Waiting] = deque()
+        self._store_state = StoreState()
         self._has_new = asyncio.Event()
         self._tasks = Tasks(self._end_by)
         self._rests = Rests()
@@ -157,17 +162,23 @@ class Syndic:
             log.info("The master here is Salt's: returns are heard on its bus")
         elif self._keeps_none:
             log.warning("The master here keeps no returns: what is on its way up ends with me")
+        self._begin_to_note()
+
+    def _begin_to_note(self) -> None:
         try:
             self._source.begin()
-        except StoreError as error:  # a full disk: it is looked into again
-            log.error("the store of the master here: %s", error)
-        self._bus_heard.set()
+        except StoreError as error:  # a full disk, a server that is away: it is asked again
+            self._store_state.note_failure(error)
+            self._begins_later = True
+            return
+        self._begins_later = False
+        self._returns_noted.set()
 
     async def _publish_jobs(self) -> None:
         # Until returns are noted, or their bus is heard, no job is to be answered.
-        if not await wait_until_set(self._bus_heard, QUIET_S):
+        if not await wait_until_set(self._returns_noted, QUIET_S):
             log.warning("The event bus of the master here is not there yet: jobs wait for it")
-            await self._bus_heard.wait()
+            await self._returns_noted.wait()
         await self._down.run()
 
     def stop(self) -> None:
@@ -278,6 +289,8 @@ class Syndic:
         while True:
             await wait_until_set(self._has_new, LOOK_S)
             self._has_new.clear()
+            if self._begins_later:
+                self._begin_to_note()
             self._look_for_returns()
             self._up.give_over(time.monotonic())
 
@@ -286,12 +299,23 @@ class Syndic:
         if not self._up.queues:
             return
         try:
-            new = self._source.read_new()
-            for one in new:
-                origin = self._down.origin(one.jid) or origin_of(self._source.read_job(one.jid))
-                self._up.route(one, origin)
+            self._unrouted.extend(self._source.read_new())
+            if not self._unrouted:
+                return
+            self._route_returns()
         except StoreError as error:
-            log.error("the store of the master here: %s", error)
+            self._store_state.note_failure(error)
             return
-        if new:
-            self._has_new.set()
+        self._store_state.note_success()
+        self._has_new.set()
+
+    def _route_returns(self) -> None:
+        origins: dict[str, str | None] = {}
+        while self._unrouted:
+            one = self._unrouted[0]
+            if one.jid not in origins:
+                known = self._down.origin(one.jid)
+                origins[one.jid] = known or origin_of(self._source.read_job(one.jid))
+            self._up.route(one, origins[one.jid])
+            # Not before: if its job cannot be read now, it is routed later.
+            self._unrouted.popleft()

@@ -8,9 +8,11 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from itertools import takewhile
+from typing import Any, Final, Protocol, TypeAlias
 
 from saltlite.core.tags import parse_job
+from saltlite.errors import StoreError
 from saltlite.master.forwardqueue import Waiting
 from saltlite.master.stores import ForwardedReturns
 from saltlite.syndic.down import FROM_MASTER
@@ -27,14 +29,18 @@ BYTES_MOST: Final = 256 * 1024 * 1024
 READ_AT_ONCE: Final = 1000
 
 
+Returned: TypeAlias = "tuple[Waiting, Mapping[str, Any] | None]"
+"""A return and what it says; ``None`` if it is gone."""
+
+
 class Source(Protocol):
     """Returns that wait. Each is dropped when a master above has it."""
 
     def read_new(self) -> list[Waiting]:
         """Those that have come since the last call."""
 
-    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
-        """What was returned; ``None`` if it is gone."""
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+        """What the first of these returned, as many as take ``most_bytes``, but at least one."""
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """The load of a job, ``{}`` if it is not known."""
@@ -46,6 +52,25 @@ class Source(Protocol):
         """An event of the lower master's bus."""
 
 
+class StoreState:
+    """Whether the store of the master here can be used; the log says once that it cannot."""
+
+    def __init__(self) -> None:
+        self._fails = False
+
+    def note_failure(self, error: StoreError) -> None:
+        """It cannot be used now; who asked asks again."""
+        if not self._fails:
+            self._fails = True
+            log.error("the store of the master here: %s", error)
+
+    def note_success(self) -> None:
+        """It can."""
+        if self._fails:
+            self._fails = False
+            log.info("The store of the master here can be used again")
+
+
 class StoreSource:
     """Our lower master's store: what is in there is not lost, whoever dies."""
 
@@ -53,11 +78,14 @@ class StoreSource:
         self._queue = queue
         self.begin = queue.begin
         self.drop = queue.drop
-        self.read_return = queue.read_return
 
     def read_new(self) -> list[Waiting]:
         """See :class:`Source`."""
         return self._queue.read_new(READ_AT_ONCE)
+
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+        """See :class:`Source`."""
+        return list(self._queue.read_returns(waiting, most_bytes))
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """See :class:`Source`."""
@@ -115,10 +143,17 @@ class BusSource:
         found, self._new = self._new, []
         return found
 
-    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
         """See :class:`Source`."""
-        kept = self._kept.get(one.seq)
-        return None if kept is None else kept[0]
+        found: list[Returned] = []
+        total = 0
+        for one in waiting:
+            fields, size = self._kept.get(one.seq, (None, 0))
+            total += size
+            if found and total > most_bytes:
+                break
+            found.append((one, fields))
+        return found
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """See :class:`Source`."""
@@ -171,9 +206,11 @@ class LowerReturns:
         stored = [] if self._store is None else self._store.read_new()
         return stored + self._bus.read_new()
 
-    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
-        """See :class:`Source`."""
-        return self._find_source(one).read_return(one)
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+        """See :class:`Source`; of one of the two at a time."""
+        source = self._find_source(waiting[0])
+        same = list(takewhile(lambda one: self._find_source(one) is source, waiting))
+        return source.read_returns(same, most_bytes)
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """See :class:`Source`."""

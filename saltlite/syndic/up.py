@@ -7,6 +7,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from saltlite.core.dataclasses import dataclass
@@ -15,7 +16,7 @@ from saltlite.core.plain import Plain
 from saltlite.errors import SaltliteError, StoreError
 from saltlite.master.forwardqueue import Waiting
 from saltlite.syndic.parts import LowerReturn, guess_load, join_returns
-from saltlite.syndic.sources import Source
+from saltlite.syndic.sources import Source, StoreState
 from saltlite.transport.codec import pack_bin
 
 log = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class UpperQueue:
         self._work = asyncio.Event()
         self._told: OrderedDict[str, None] = OrderedDict()
         self._has_complained = False
+        self._store_state = StoreState()
         self.failing_since_s: float | None = time.monotonic()
         """Since when nothing gets through; ``None``: it does."""
 
@@ -127,7 +129,7 @@ class UpperQueue:
                     self._work.set()
                     return False
         except StoreError as error:
-            log.error("the store of the master here: %s", error)
+            self._store_state.note_failure(error)
             self._work.set()
             return False
         except SaltliteError as error:
@@ -136,6 +138,7 @@ class UpperQueue:
                 log.warning("master %s takes nothing now: %s", self.link.name, error)
             self._work.set()
             return False
+        self._store_state.note_success()
         if self.failing_since_s is not None:
             self.failing_since_s = None
             log.info("master %s takes what is sent", self.link.name)
@@ -203,21 +206,19 @@ class UpperQueue:
         return False
 
     def _gather_returns(self) -> tuple[list[Waiting], list[LowerReturn]]:
+        waiting = list(islice(self._returns, RETURNS_AT_ONCE))
         batch: list[Waiting] = []
         found: list[LowerReturn] = []
-        size = 0
-        while self._returns and len(batch) < RETURNS_AT_ONCE:
-            one = self._returns[0]
-            fields = self._source.read_return(one)
-            if fields is not None:
-                size += len(pack_bin(dict(fields)))
-                if found and size > BYTES_AT_ONCE:
-                    break
-                job: Mapping[str, Any] = {}
-                if one.jid not in self._told:
-                    job = self._source.read_job(one.jid) or guess_load(fields, one.id)
-                found.append(LowerReturn(one.jid, one.id, fields, job))
-            batch.append(self._returns.popleft())
+        jobs: dict[str, Mapping[str, Any]] = {}
+        for one, fields in self._source.read_returns(waiting, BYTES_AT_ONCE):
+            batch.append(one)
+            if fields is None:
+                continue
+            if one.jid not in self._told and one.jid not in jobs:
+                jobs[one.jid] = self._source.read_job(one.jid) or guess_load(fields, one.id)
+            found.append(LowerReturn(one.jid, one.id, fields, jobs.get(one.jid, {})))
+        for _one in batch:
+            self._returns.popleft()
         return batch, found
 
     def _remember_told(self, jid: str) -> None:

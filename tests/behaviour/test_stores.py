@@ -261,3 +261,34 @@ def test_reports_beyond_their_bytes_go_the_oldest_first(place: Place) -> None:
     assert len(reports.list_rows(ReportQuery(limit=10_000))) == 20 * len(left)
     reports.checkpoint()
     reports.close()
+
+
+def test_a_return_waits_for_the_master_above_until_it_is_there(place: Place) -> None:
+    jobs, waiting = place.open().open_jobs(), place.open().open_forwarded()
+    waiting.begin()
+    jobs.new_job(JID, LOAD, ["web1", "web2", "web3"])
+    for number in (1, 2):
+        jobs.add_return(JID, f"web{number}", {"return": number})
+    first = waiting.read_new(1)
+    rest = waiting.read_new(10)
+    assert [one.id for one in first + rest] == ["web1", "web2"]
+    assert waiting.read_new(10) == []
+    found = waiting.read_returns(first + rest, 1 << 20)
+    assert [fields for _one, fields in found] == [{"return": 1}, {"return": 2}]
+    record = waiting.job(JID)
+    assert record is not None
+    assert record.load["fun"] == LOAD["fun"]
+    waiting.drop(first)
+    # Another process, and a return that came while none was there.
+    jobs.add_return(JID, "web3", {"return": 3})
+    again = place.open().open_forwarded()
+    assert [one.id for one in again.read_new(10)] == ["web2", "web3"]
+
+
+def test_a_return_that_comes_again_goes_up_once(place: Place) -> None:
+    jobs, waiting = place.open().open_jobs(), place.open().open_forwarded()
+    waiting.begin()
+    jobs.new_job(JID, LOAD, ["web1"])
+    for _ in range(2):
+        jobs.add_return(JID, "web1", {"return": True})
+    assert [one.id for one in waiting.read_new(10)] == ["web1"]

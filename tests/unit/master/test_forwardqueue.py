@@ -42,7 +42,14 @@ def test_each_new_return_is_read_once(store: SqliteJobStore, queue: ForwardQueue
     assert names(first) == [(JIDS[0], "a")]
     assert names(queue.read_new(10)) == [(JIDS[1], "b")]
     assert queue.read_new(10) == []
-    assert queue.read_return(first[0]) == {"return": 1}
+    assert queue.read_returns(first, 100) == [(first[0], {"return": 1})]
+
+
+def test_so_many_bytes_are_read_at_once(store: SqliteJobStore, queue: ForwardQueue) -> None:
+    store.add_returns([(JIDS[0], name, {"return": "x" * 1000}) for name in ("a", "b")])
+    waiting = queue.read_new(10)
+    assert names(one for one, _fields in queue.read_returns(waiting, 3000)) == names(waiting)
+    assert names(one for one, _fields in queue.read_returns(waiting, 10)) == names(waiting[:1])
 
 
 def test_returns_are_noted_from_its_begin_on(tmp_path: Path) -> None:
@@ -89,7 +96,7 @@ def test_a_job_takes_its_rows_along(store: SqliteJobStore, queue: ForwardQueue) 
     store.add_returns([(jid, "a", {"return": 1}) for jid in JIDS])
     (first, *_rest) = queue.read_new(10)
     store.clean(JIDS[2])
-    assert queue.read_return(first) is None
+    assert queue.read_returns([first], 100) == [(first, None)]
     again = ForwardQueue(store.path.parent, sync="never")
     assert names(again.read_new(10)) == [(JIDS[2], "a"), (JIDS[3], "a")]
     again.close()

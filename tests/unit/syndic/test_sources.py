@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from saltlite.master.forwardqueue import ForwardQueue
+from saltlite.errors import StoreError
+from saltlite.master.forwardqueue import ForwardQueue, Waiting
 from saltlite.master.jobcache import SqliteJobStore
 from saltlite.syndic import sources
-from saltlite.syndic.sources import BusSource, LowerReturns, origin_of
+from saltlite.syndic.sources import BusSource, LowerReturns, Source, StoreState, origin_of
 
 JID = "20260102030405000006"
+
+
+def read(source: Source, one: Waiting) -> Any:
+    ((same, fields),) = source.read_returns([one], 1000)
+    assert same is one
+    return fields
 
 
 def hear(source: BusSource, minion: str, value: object) -> None:
@@ -27,11 +34,9 @@ def test_a_return_is_kept_until_it_is_above() -> None:
     (one,) = source.read_new()
     assert source.read_new() == []
     assert (one.jid, one.id) == (JID, "a")
-    kept = source.read_return(one)
-    assert kept is not None
-    assert kept["return"] == 1
+    assert read(source, one)["return"] == 1
     source.drop([one])
-    assert source.read_return(one) is None
+    assert read(source, one) is None
 
 
 def test_a_job_is_known_by_its_event() -> None:
@@ -60,8 +65,8 @@ def test_of_too_many_the_oldest_is_lost(
     for minion in ("a", "b"):
         hear(source, minion, "x" * 600)
     first, second = source.read_new()
-    assert source.read_return(first) is None
-    assert source.read_return(second) is not None
+    assert read(source, first) is None
+    assert read(source, second) is not None
     assert f"A return of job {JID} is lost" in caplog.text
 
 
@@ -102,7 +107,7 @@ def test_our_master_has_it_on_record(lower: LowerReturns, store: SqliteJobStore)
     store.add_returns([(JID, "a", {"return": 1})])
     say(lower, "a", 1)  # is on record
     (one,) = lower.read_new()
-    assert lower.read_return(one) == {"return": 1}
+    assert read(lower, one) == {"return": 1}
     assert lower.read_job(JID) == {"fun": "test.ping"}
     lower.drop([one])
     assert lower.read_new() == []
@@ -116,12 +121,10 @@ def test_one_master_replaces_the_other(lower: LowerReturns, store: SqliteJobStor
     assert lower.needs_bus
     say(lower, "b", 2)
     stored, heard = lower.read_new()
-    assert lower.read_return(stored) == {"return": 1}
-    kept = lower.read_return(heard)
-    assert kept is not None
-    assert kept["return"] == 2
+    assert read(lower, stored) == {"return": 1}
+    assert read(lower, heard)["return"] == 2
     lower.drop([stored, heard])
-    assert lower.read_return(heard) is None
+    assert read(lower, heard) is None
     lower.open(is_salts=False)
     say(lower, "b", 3)
     assert lower.read_new() == []
@@ -146,4 +149,27 @@ def test_a_master_that_keeps_nothing_is_heard() -> None:
     say(lower, "a", 1)
     (one,) = lower.read_new()
     lower.drop([one])
-    assert lower.read_return(one) is None
+    assert read(lower, one) is None
+
+
+def test_both_are_read_one_after_the_other(lower: LowerReturns, store: SqliteJobStore) -> None:
+    lower.open(is_salts=False)
+    lower.begin()
+    store.add_returns([(JID, "a", {"return": 1})])
+    lower.open(is_salts=True)
+    for name in ("b", "c"):
+        say(lower, name, name)
+    waiting = lower.read_new()
+    assert [one.id for one, _fields in lower.read_returns(waiting, 1000)] == ["a"]
+    assert [one.id for one, _fields in lower.read_returns(waiting[1:], 1000)] == ["b", "c"]
+    assert [one.id for one, _fields in lower.read_returns(waiting[1:], 1)] == ["b"]
+
+
+def test_a_store_that_cannot_be_used_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    state = StoreState()
+    for _ in range(3):
+        state.note_failure(StoreError("no room"))
+    assert caplog.text.count("no room") == 1
+    state.note_success()
+    state.note_failure(StoreError("no room"))
+    assert caplog.text.count("no room") == 2

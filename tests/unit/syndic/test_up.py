@@ -11,6 +11,7 @@ import pytest
 from saltlite.errors import RequestTimeout
 from saltlite.master.forwardqueue import Waiting
 from saltlite.syndic import up
+from saltlite.syndic.sources import Returned
 from saltlite.syndic.up import Pace, Uplinks, UpperQueue
 
 JID = "20260102030405000006"
@@ -27,8 +28,12 @@ class Store:
     def read_new(self) -> list[Waiting]:
         return []
 
-    def read_return(self, one: Waiting) -> Mapping[str, Any] | None:
-        return None if one.id in self.gone else {"return": one.id, "retcode": 0}
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+        fitting = waiting if most_bytes > 1 else waiting[:1]
+        return [
+            (one, None if one.id in self.gone else {"return": one.id, "retcode": 0})
+            for one in fitting
+        ]
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         return {"fun": "test.ping", "tgt": "*", "jid": jid}
