@@ -177,7 +177,7 @@ class Syndic:
     async def _publish_jobs(self) -> None:
         # Until returns are noted, or their bus is heard, no job is to be answered.
         if not await wait_until_set(self._returns_noted, QUIET_S):
-            log.warning("The event bus of the master here is not there yet: jobs wait for it")
+            log.warning("The master here is not there yet: jobs wait for it")
             await self._returns_noted.wait()
         await self._down.run()
 
