@@ -6,6 +6,7 @@ it, from ``Shared`` and the configuration. Nothing here opens a socket before it
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from saltlite.core.dataclasses import dataclass, field, replace
 from saltlite.core.plain import PlainMap
 from saltlite.core.rare_lines import RareLine
 from saltlite.crypto.cipher import new_key_string
+from saltlite.errors import StoreError
 from saltlite.fileserver.server import FileServer, file_server
 from saltlite.master.acl import Access
 from saltlite.master.asked import AskedMinions
@@ -53,6 +55,8 @@ from saltlite.transport.addresses import MasterSockets
 if TYPE_CHECKING:
     from saltlite.cluster.membership import Membership
     from saltlite.crypto.keys import PrivateKey
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,12 @@ class MasterContext:
         self.taken_us = self.wall_us()
         waited_s = self.steady_s() - came_s if came_s else 0.0
         self.came_us = self.taken_us - int(waited_s * 1e6) if came_s else 0
+
+    def tell_of_store(self, what: str, error: StoreError) -> None:
+        """Have the log say it, unless it just did: each request meets a full disk."""
+        more = self.store_errors.count(self.steady_s())
+        if more is not None:
+            log.error("%s: %s%s", what, error, more)
 
     def wall_us(self) -> int:
         """The wall clock in microseconds since the epoch."""

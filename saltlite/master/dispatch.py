@@ -180,7 +180,7 @@ class Dispatcher:
             value = command.refused
         except StoreError as error:
             # An empty text: to a return it means that its minion keeps it and sends it again.
-            self._tell_of_store(f"{command.name} of minion {request.id}", error)
+            self._ctx.tell_of_store(f"{command.name} of minion {request.id}", error)
             value = ""
         except Exception:
             log.exception("%s of minion %s (%s) failed", command.name, request.id, request.cmd)
@@ -192,19 +192,13 @@ class Dispatcher:
         try:
             return settle(self._ctx, due)
         except StoreError as error:
-            self._tell_of_store("Returns are not on record", error)
+            self._ctx.tell_of_store("Returns are not on record", error)
         except Exception:
             log.exception("%d returns are not on record", len(due))
         # The last resort: this one is not on record, and its minion keeps it.
         if len(due) == 1:
             return [""]
         return [value for one in due for value in self._settle_returns([one])]
-
-    def _tell_of_store(self, what: str, error: StoreError) -> None:
-        """A disk that is full is met by each request: not each of them is a line."""
-        more = self._ctx.store_errors.count(self._ctx.steady_s())
-        if more is not None:
-            log.error("%s: %s%s", what, error, more)
 
     def _repeat_problem(self, request: OpenedRequest, command: Command | None) -> str | None:
         ctx = self._ctx

@@ -10,7 +10,6 @@ the time that it takes.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -37,8 +36,6 @@ from saltlite.master.deferred_replies import Later
 from saltlite.master.loginproof import FIELD
 from saltlite.master.refusals import printable
 from saltlite.master.run_requests import RunRequest
-
-log = logging.getLogger(__name__)
 
 NAME_SHOWN: Final = 256
 """So much of the name that a stranger gives is told to him again."""
@@ -106,7 +103,7 @@ def mk_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain | Later:
     try:
         return make_token(ctx, proof, load.get("token_expire"))
     except StoreError as error:
-        log.error("No token is made: %s", error)
+        ctx.tell_of_store("No token is made", error)
         return ""
 
 
@@ -117,7 +114,7 @@ def get_token(ctx: MasterContext, load: Mapping[str, object]) -> Plain:
     try:
         record = read_token(ctx, load["token"])
     except StoreError as error:
-        log.error("%s", error)
+        ctx.tell_of_store("A token cannot be read", error)
         return {}
     if record is None:
         return {}
@@ -129,7 +126,7 @@ def del_token(ctx: MasterContext, load: Mapping[str, object]) -> bool:
     try:
         return ctx.login_tokens.forget(load.get("token"))
     except StoreError as error:
-        log.error("A token is not removed: %s", error)
+        ctx.tell_of_store("A token is not removed", error)
         return False
 
 

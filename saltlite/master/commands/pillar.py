@@ -6,7 +6,6 @@ Source: docs/wire.md#_pillar.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -20,8 +19,6 @@ from saltlite.core.tags import minion_refresh
 from saltlite.errors import CryptoError, StoreError, WireError
 from saltlite.master.context import MasterContext
 from saltlite.master.minioncache import GRAINS, PILLAR
-
-log = logging.getLogger(__name__)
 
 _OWN_WORDS: Final = ("pillar_override", "ext")
 """Fields of the request whose values are the minion's own, as are those that sources get."""
@@ -211,9 +208,7 @@ def _cache_facts(
             for bank, value in found.items():
                 ctx.minions.write_newest(bank, minion_id, value, asked_ns, _now_ns(ctx))
     except StoreError as error:
-        more = ctx.store_errors.count(ctx.steady_s())
-        if more is not None:
-            log.error("What minion %s has told is not kept: %s%s", minion_id, error, more)
+        ctx.tell_of_store(f"What minion {minion_id} has told is not kept", error)
 
 
 def _fire_refresh(ctx: MasterContext, minion_id: str) -> None:

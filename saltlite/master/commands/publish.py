@@ -314,8 +314,9 @@ def send_job(
         asked_us = read_moment(wanted.extra.get(ASKED_AT))
         ctx.marks.note(JOB, jid, "", asked_us, ctx.came_us, ctx.taken_us, stored_us, ctx.wall_us())
     except StoreError as problem_:
-        who = printable(wanted.user, 80)
-        log.error("Job %s of user %s is not published: %s", jid, who, problem_)
+        ctx.tell_of_store(
+            f"Job {jid} of user {printable(wanted.user, 80)} is not published", problem_
+        )
         return {"error": f"The job was not published: {problem_}"}
     who, what = printable(wanted.user, 80), printable(str(wanted.fun), 160)
     log.info("User %s published job %s: %s on %d minions", who, jid, what, len(minions))

@@ -151,9 +151,7 @@ def _report_states(ctx: MasterContext, due: Sequence[Due], outcomes: Sequence[St
     try:
         ctx.stores.reports.add_runs(runs)
     except StoreError as error:
-        more = ctx.store_errors.count(ctx.steady_s())
-        if more is not None:
-            log.error("What states did is not kept for reports: %s%s", error, more)
+        ctx.tell_of_store("What states did is not kept for reports", error)
 
 
 def find_expected(ctx: MasterContext, jid: str) -> frozenset[str]:

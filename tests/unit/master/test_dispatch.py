@@ -385,9 +385,29 @@ def test_whoever_does_not_know_the_key(
     assert world.jobs.published == []
 
 
-def test_a_publisher_that_is_away_gives_an_error_and_no_jid(world: World, web1: Minion) -> None:
+def test_a_publisher_that_is_away_gives_an_error_and_no_jid(
+    world: World, web1: Minion, caplog: pytest.LogCaptureFixture
+) -> None:
     world.jobs.fails = True
-    assert "publisher does not take jobs" in world.publish()["error"]
+    for _ in range(3):
+        assert "publisher does not take jobs" in world.publish()["error"]
+    # Each of them is told; the log says it once.
+    assert caplog.text.count("the publisher does not take jobs") == 1
+
+
+def test_a_disk_of_tokens_that_is_full_is_told_of_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Anybody may show a token."""
+
+    def fail(*_given: object) -> None:
+        raise StoreError("the disk is broken")
+
+    for name in ("find", "forget"):
+        monkeypatch.setattr(world.ctx.login_tokens, name, fail)
+    for cmd, reply in (("get_token", {}), ("del_token", False), ("get_token", {})):
+        assert world.clear({"cmd": cmd, "token": "a" * 64}) == reply
+    assert caplog.text.count("the disk is broken") == 1
 
 
 def test_a_return_is_stored_then_announced_once(world: World, web1: Minion) -> None:
