@@ -24,14 +24,14 @@ LOOK_S: Final = 5.0
 
 _TAKE: Final = """
 UPDATE forward SET taker = %s, until = now() + %s * interval '1 second'
-WHERE seq IN (
+WHERE seq = ANY (ARRAY (
     SELECT seq FROM forward WHERE taker IS NULL ORDER BY seq LIMIT %s FOR UPDATE SKIP LOCKED
-)
+))
 RETURNING seq, jid, id
 """
 _TAKE_OVER: Final = """
 UPDATE forward SET taker = %s, until = now() + %s * interval '1 second'
-WHERE seq IN (
+WHERE seq = ANY (ARRAY (
     SELECT late.seq FROM syndics
     CROSS JOIN LATERAL (
         SELECT seq FROM forward
@@ -39,7 +39,7 @@ WHERE seq IN (
         FOR UPDATE SKIP LOCKED
     ) AS late
     WHERE syndics.node <> %s LIMIT %s
-)
+))
 RETURNING seq, jid, id
 """
 """By its index: what this syndic itself holds, which may be much, is not looked at."""
