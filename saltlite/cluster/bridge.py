@@ -310,7 +310,9 @@ class ClusterBridge:
         while unsent := parts.spool.list_unsent(SPOOL_BATCH):
             for record in unsent:
                 if not parts.jobs.new_job(record.jid, record.load, record.minions):
-                    log.warning("Job %s is on record already", record.jid)
+                    # A job of a master above, which each node has published alone.
+                    parts.jobs.add_minions(record.jid, record.minions)
+                    log.info("Job %s is on record already", record.jid)
             parts.spool.drop_unsent([record.jid for record in unsent])
             count += len(unsent)
         return count
