@@ -90,11 +90,16 @@ def looked_up(master: Cluster, jid: str) -> Any:
     return master.salt_run("jobs.lookup_jid", jid, "--out=json").json or {}
 
 
-def waiting(dsns: dict[str, str]) -> list[tuple[Any, ...]]:
+def read_pairs(dsn: str, table: str) -> list[tuple[Any, ...]]:
+    """Job and minion of each row."""
     import psycopg
 
-    with psycopg.connect(dsns["low"]) as connection:
-        return connection.execute(b"SELECT jid, id FROM forward").fetchall()
+    with psycopg.connect(dsn) as connection:
+        return connection.execute(f"SELECT jid, id FROM {table}".encode()).fetchall()
+
+
+def waiting(dsns: dict[str, str]) -> list[tuple[Any, ...]]:
+    return read_pairs(dsns["low"], "forward")
 
 
 def test_a_job_of_any_node_above_runs_once_at_each_minion_below(
@@ -149,6 +154,25 @@ def test_without_one_syndic_all_goes_up(tree: Tree, dsns: dict[str, str]) -> Non
     )
     syndic.start()
     tree.wait_for_syndic("syn2")
+    eventually(lambda: waiting(dsns) == [], within_s=60, what="nothing waits")
+
+
+def test_nothing_is_lost_while_syndics_die(tree: Tree, dsns: dict[str, str]) -> None:
+    wanted: set[tuple[str, str]] = set()
+    for number in range(24):
+        node = tree.masters[LOWERS[number % 2]]
+        jid = node.salt("*", "test.echo", str(number), "--async").stdout.split()[-1]
+        wanted |= {(jid, minion) for minion in ALL}
+        if number % 4 == 1:
+            # Of this node or of the other, with whatever it has in hand.
+            syndic = tree.syndics[SYNDICS[number // 4 % 2]]
+            syndic.kill()
+            syndic.start()
+    eventually(
+        lambda: wanted <= set(read_pairs(dsns["up"], "returns")),
+        within_s=90,
+        what="each return is above",
+    )
     eventually(lambda: waiting(dsns) == [], within_s=60, what="nothing waits")
 
 
