@@ -7,10 +7,12 @@ Source: docs/cluster.md#facts.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
+from saltlite.core.rare_lines import RareLine
 from saltlite.errors import ServerAway
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class ClusterPresence:
         self._local = local
         self._node = node
         self._lease_s = lease_s
+        self._away_lines = RareLine()
 
     def find_connected(self, minion_ids: Iterable[str]) -> dict[str, str]:
         """Those of ``minion_ids`` that are connected to a node, each with an address of its own.
@@ -50,7 +53,9 @@ class ClusterPresence:
                 [self._node, self._lease_s],
             )
         except ServerAway as error:
-            log.warning("Only minions that are connected to this node are known: %s", error)
+            more = self._away_lines.count(time.monotonic())
+            if more is not None:
+                log.warning("Only minions connected to this node are known: %s%s", error, more)
             return {}
         meant = frozenset(minion_ids)
         return {str(one): str(address) for one, address in rows if one in meant}

@@ -20,6 +20,7 @@ from saltlite.cluster.key_ring import ClusterKeyRing, take_serials_lock
 from saltlite.config.master import KeyOptions
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import PlainMap
+from saltlite.core.rare_lines import RareLine
 from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey, PublicKey
 from saltlite.errors import CryptoError, ServerAway, StoreError, WireError
@@ -88,6 +89,7 @@ class ClusterPublisher:
         self._renew = renew
         self._crypticle: tuple[int, Crypticle] | None = None
         self._next_wake_up_s = 0.0
+        self._alone_lines = RareLine()
 
     def publish(self, job: PlainMap, topics: list[bytes]) -> str:
         """Publish on all nodes; while PostgreSQL is away, on this one with ``serve``.
@@ -104,7 +106,11 @@ class ClusterPublisher:
         except ServerAway as error:
             if not self._serves:
                 raise
-            log.warning("Job %s goes to the minions of this node only: %s", job.get("jid"), error)
+            # Who asked is told each time.
+            more = self._alone_lines.count(time.monotonic())
+            if more is not None:
+                jid = job.get("jid")
+                log.warning("Job %s goes to the minions of this node only: %s%s", jid, error, more)
             self._ring.go_alone()
             self._local.publish(job, topics)
             return ALONE

@@ -15,7 +15,7 @@ from saltlite.channel.publication import open_publication, seal_publication
 from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.identity import ClusterIdentity
 from saltlite.cluster.key_ring import ClusterKeyRing
-from saltlite.cluster.publications import ClusterPublisher, PublicationFeed
+from saltlite.cluster.publications import ALONE, ClusterPublisher, PublicationFeed
 from saltlite.config.master import KeyOptions
 from saltlite.crypto.cipher import Crypticle, new_key_string
 from saltlite.crypto.keys import PrivateKey
@@ -155,7 +155,10 @@ def test_what_a_stranger_puts_into_the_table_is_not_sent(
 
 
 def test_a_node_alone_publishes_to_its_own_minions(
-    database: dict[str, str], nodes: list[Node], monkeypatch: pytest.MonkeyPatch
+    database: dict[str, str],
+    nodes: list[Node],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     one, _two = nodes
     refusing = Node(database, "b", serves=False)
@@ -164,8 +167,9 @@ def test_a_node_alone_publishes_to_its_own_minions(
         raise ServerAway("cluster engine away: test")
 
     monkeypatch.setattr(ClusterEngine, "_run_work", fail)
-    one.publisher.publish(job(1), [b"broadcast"])
-    assert one.local.jobs == [(job(1), [b"broadcast"])]
+    assert [one.publisher.publish(job(number), [b"broadcast"]) for number in (1, 2)] == [ALONE] * 2
+    assert one.local.jobs == [(job(1), [b"broadcast"]), (job(2), [b"broadcast"])]
+    assert caplog.text.count("goes to the minions of this node only") == 1
     with pytest.raises(ServerAway):
         refusing.publisher.publish(job(2), [b"broadcast"])
     assert refusing.local.jobs == []
