@@ -95,6 +95,10 @@ Source: docs/wire.md#requests, #_return.
 """
 
 
+class LinkOver(SaltliteError):
+    """The master was left before it answered."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class SessionKeys:
     """What one successful ``_auth`` gave."""
@@ -210,6 +214,11 @@ class Link:
             self._over.set_result(fsm.GiveUp(reason, start_over=True))
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or is about to."""
+        return self._over.done()
+
+    @property
     def is_up(self) -> bool:
         """Whether the master has let us in."""
         return self._keys is not None
@@ -245,6 +254,7 @@ class Link:
         for timer in (*once, *self._idle_timers.values()):
             if timer is not None:
                 timer.cancel()
+        self._keys_changed.set()  # nobody waits for those of a master that was left
         # Ended before the sockets are closed under them.
         await self._tasks.close()
         self._drop_subscriber()
@@ -554,6 +564,7 @@ class Link:
         ``text=False`` leaves strings bytes (file chunks).
 
         Raises:
+            LinkOver: the link ended before there was an answer.
             RequestTimeout: no answer at all.
             CryptoError: no answer that can be believed, also after authenticating again.
             WireError: the load cannot travel.
@@ -586,16 +597,21 @@ class Link:
         left = max(1, returns.request_channel_tries if tries is None else tries)
         broke = False
         while True:
+            self._check_goes_on()
             left -= 1
             try:
                 return await self._ask_once(load, read, wait_s, lane)
-            except ConnectionBroke:  # whoever answers there was replaced: it counts once only
-                if broke and not left:
+            except RequestTimeout as error:
+                self._check_goes_on()
+                # Whoever answers there was replaced: that counts once only.
+                is_first = isinstance(error, ConnectionBroke) and not broke
+                if not left and not is_first:
                     raise
-                left, broke = left + (not broke), True
-            except RequestTimeout:
-                if not left:
-                    raise
+                left, broke = left + is_first, broke or is_first
+
+    def _check_goes_on(self) -> None:
+        if self._over.done():
+            raise LinkOver(f"master {self.name} was left")
 
     async def _ask_once(
         self,
@@ -653,6 +669,7 @@ class Link:
         """The keys now, unless they are ``old``; then those of the next authentication."""
         deadline_s = time.monotonic() + timeout_s
         while self._keys is None or self._keys is old:
+            self._check_goes_on()
             left_s = deadline_s - time.monotonic()
             if not await wait_until_set(self._keys_changed, max(0.0, left_s)):
                 raise RequestTimeout(self._address or self.name, timeout_s)

@@ -7,6 +7,7 @@ jobs are answered here, by built-in functions, so that they are answered however
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -46,7 +47,7 @@ from saltlite.minion.facts import Facts, find_changed_grains
 from saltlite.minion.job import run_job
 from saltlite.minion.job_output import PendingOutput
 from saltlite.minion.late_jobs import LateJobs
-from saltlite.minion.master_link import MAIN, Identity, Link, answers
+from saltlite.minion.master_link import MAIN, Identity, Link, LinkOver, answers
 from saltlite.minion.masters import FAILING_OVER, MasterAddress, in_turn, masters_of
 from saltlite.minion.outbox import Outbox, Parcel
 from saltlite.minion.pki import MinionKeys
@@ -228,6 +229,7 @@ class Minion:
         self._executor = Executor(setup, jobs, self._spool, self)
         self._bus: MinionBus | None = None
         self._links: dict[str, Link] = {}
+        self._link_came = asyncio.Event()
         self._states: dict[str, PlainMap | None] = {}
         self._output: dict[str, PendingOutput] = {}
         # Masters whose subscription has been up; what happens once at a start has happened.
@@ -349,6 +351,8 @@ class Minion:
             return fsm.Exit(0)
         link = Link(master, identity, self._config, self, self._context, failover=failover)
         self._links[link.name] = link
+        self._link_came.set()
+        self._link_came = asyncio.Event()
         sender = self._tasks.start(
             link.send_returns(self._outbox, self._spool, self._outbox_changed)
         )
@@ -786,18 +790,28 @@ class Minion:
         # A closed list: what signs the minion in, or is no command of minions, is not for jobs.
         if command not in COMMANDS:
             raise SaltliteError(f"a job may not ask the master for {command!r}")
-        link = self._link_of(master)
-        if command == "_pillar":
-            return await link.pillar(load)
-        # A chunk of a file stays bytes, also where it happens to be UTF-8.
-        return await link.request(load, text=command != "_serve_file")
+        while True:
+            link = await self._link_of(master)
+            # With ``failover`` the job's master may be left meanwhile: the next answers as well.
+            with contextlib.suppress(LinkOver):
+                if command == "_pillar":
+                    return await link.pillar(load)
+                # A chunk of a file stays bytes, also where it happens to be UTF-8.
+                return await link.request(load, text=command != "_serve_file")
 
-    def _link_of(self, master: str) -> Link:
-        # With ``failover`` the job's master may have been left: the one of now answers as well.
-        link = self._links.get(master) or next(iter(self._links.values()), None)
-        if link is None:
-            raise SaltliteError("there is no master")
-        return link
+    async def _link_of(self, master: str) -> Link:
+        """The link to a master, or to the one that has taken its place."""
+        another_comes = self._config.network.master_type in FAILING_OVER
+        patience_s = self._config.returns.request_channel_timeout if another_comes else 0.0
+        until_s = time.monotonic() + patience_s
+        while True:
+            links = {name: one for name, one in self._links.items() if not one.is_over}
+            link = links.get(master) or next(iter(links.values()), None)
+            if link is not None:
+                return link
+            left_s = until_s - time.monotonic()
+            if left_s <= 0 or not await wait_until_set(self._link_came, left_s):
+                raise SaltliteError("there is no master")
 
     async def refresh_grains(self) -> PlainMap:
         """See ``JobServices``."""

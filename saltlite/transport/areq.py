@@ -33,6 +33,7 @@ class AsyncRequester:
         )
         self._turn = asyncio.Lock()
         self._monitor: zmq.asyncio.Socket | None = None
+        self._is_closed = False
 
     @property
     def busy(self) -> bool:
@@ -45,17 +46,25 @@ class AsyncRequester:
         The time spent waiting for an earlier request to end does not count.
 
         Raises:
-            ConnectionBroke: the connection went while the reply was awaited.
+            ConnectionBroke: the connection went, or was closed, while the reply was awaited.
             RequestTimeout: no reply in ``timeout_s`` seconds; the connection has been dropped.
             WireError: the reply is not one frame.
         """
         async with self._turn:
+            if self._is_closed:
+                raise ConnectionBroke(self._req.address, timeout_s)
             socket = self._req.connect()
             try:
                 monitor = self._watch_socket(socket)
                 await socket.send(frame)
                 await self._wait_for_reply(socket, monitor, timeout_s)
                 return only_frame(await socket.recv_multipart())
+            except asyncio.CancelledError:
+                # Of a socket that is closed all futures are cancelled, and nobody cancelled us.
+                if self._is_closed:
+                    raise ConnectionBroke(self._req.address, timeout_s) from None
+                self._close_socket()
+                raise
             except BaseException:  # a cancelled caller must not leave a socket that waits for ever
                 self._close_socket()
                 raise
@@ -94,6 +103,7 @@ class AsyncRequester:
         self._req.drop()
 
     def close(self) -> None:
-        """Close the connection; a request under way fails."""
+        """Close the connection for good; a request under way, or that waits, fails."""
+        self._is_closed = True
         self._close_socket()
         self._req.close()

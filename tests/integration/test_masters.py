@@ -115,6 +115,28 @@ def test_a_return_that_the_next_master_refuses_waits_for_its_own(
     assert one.minions["m1"].log().count(kept) == 1
 
 
+def test_a_job_that_asks_a_master_that_is_left_asks_the_next_one(
+    two: tuple[Cluster, Cluster],
+) -> None:
+    """It asks the first one when that is dead, and not yet left."""
+    one, other = two
+    for master in two:
+        (master.root / "master" / "srv").mkdir(parents=True, exist_ok=True)
+        (master.root / "master" / "srv" / "told.txt").write_text("by a master")
+    options = {"master_type": "failover", "master_alive_interval": 1}
+    shared_minion(one, other, **options)
+    eventually(lambda: pings(one), what="the first master is served")
+    begun, go_on, got = (one.root / name for name in ("begun", "go-on", "got"))
+    waits = f"touch {begun}; while [ ! -e {go_on} ]; do sleep 0.1; done"
+    one.salt("m1", "cmd.run,cp.get_file", waits, ",", "salt://told.txt", str(got), "--async")
+    eventually(begun.exists, what="the job runs")
+    one.master.kill()
+    go_on.touch()
+    eventually(lambda: pings(other), what="the second master is served")
+    eventually(got.exists, what="the file is fetched")
+    eventually(lambda: not one.minions["m1"].titled("salt-minion job"), what="the job ends")
+
+
 def test_distributed_takes_the_master_that_the_id_chooses(two: tuple[Cluster, Cluster]) -> None:
     one, other = two
     shared_minion(one, other, master_type="distributed", master_alive_interval=1)

@@ -26,7 +26,7 @@ from saltlite.errors import RequestTimeout
 from saltlite.fileserver import bundle
 from saltlite.minion import master_link
 from saltlite.minion import session as fsm
-from saltlite.minion.master_link import ASIDE, MAIN, Identity, Link
+from saltlite.minion.master_link import ASIDE, MAIN, Identity, Link, LinkOver
 from saltlite.minion.masters import MasterAddress
 from saltlite.minion.outbox import Outbox, Parcel, Spool
 from saltlite.minion.pki import MinionKeys
@@ -302,6 +302,41 @@ def test_a_deaf_master_is_a_timeout_and_the_next_request_works(tmp_path: Path) -
         assert await two.link.request({"cmd": "x"}) is None
 
     play(tmp_path, scenario)
+
+
+def test_who_asks_a_master_that_is_left_is_told_at_once(tmp_path: Path) -> None:
+    """With a request under way, one that waits for it, and one that comes afterwards."""
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        two.master.mood = "deaf"
+        asks = [
+            asyncio.ensure_future(two.link.request({"cmd": cmd}, timeout_s=60, tries=3))
+            for cmd in ("x", "y")
+        ]
+        await two.until(lambda: ASIDE in two.link._requesters and two.link._requesters[ASIDE].busy)
+        two.link.stop()
+        await two.end
+        begun_s = time.monotonic()
+        for ask in asks:
+            with pytest.raises(LinkOver):
+                await ask
+        with pytest.raises(LinkOver):
+            await two.link.request({"cmd": "z"}, timeout_s=60, tries=3)
+        assert time.monotonic() - begun_s < 20
+
+    play(tmp_path, scenario)
+
+
+def test_who_waits_to_be_let_in_is_told_that_the_master_is_left(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        ask = asyncio.ensure_future(two.link.request({"cmd": "x"}, timeout_s=60, tries=3))
+        await asyncio.sleep(0)
+        two.link.stop()
+        with pytest.raises(LinkOver):
+            await ask
+
+    play(tmp_path, scenario, mood="pend")
 
 
 @pytest.mark.parametrize("lane", [MAIN, ASIDE])

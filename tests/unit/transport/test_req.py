@@ -263,3 +263,43 @@ def test_requests_that_time_out_leave_no_descriptor() -> None:
         assert counts[-1] < counts[0] + 10, counts
 
     asyncio.run(play())
+
+
+def test_a_requester_that_is_closed_fails_what_is_under_way_and_what_waits() -> None:
+    """Nobody has cancelled who asked."""
+
+    async def course() -> None:
+        context = zmq.asyncio.Context()
+        deaf = context.socket(zmq.ROUTER)
+        port = deaf.bind_to_random_port("tcp://127.0.0.1")
+        requester = AsyncRequester(f"tcp://127.0.0.1:{port}", context=context)
+        asks = [asyncio.ensure_future(requester.request(b"x", timeout_s=60)) for _ in range(2)]
+        await deaf.recv_multipart()
+        requester.close()
+        for ask in asks:
+            with pytest.raises(ConnectionBroke):
+                await asyncio.wait_for(ask, 20)
+        with pytest.raises(ConnectionBroke):
+            await requester.request(b"x", timeout_s=60)
+        deaf.close(linger=0)
+        context.destroy(linger=0)
+
+    asyncio.run(course())
+
+
+def test_who_is_cancelled_himself_stays_so() -> None:
+    async def course() -> None:
+        context = zmq.asyncio.Context()
+        deaf = context.socket(zmq.ROUTER)
+        port = deaf.bind_to_random_port("tcp://127.0.0.1")
+        requester = AsyncRequester(f"tcp://127.0.0.1:{port}", context=context)
+        ask = asyncio.ensure_future(requester.request(b"x", timeout_s=60))
+        await deaf.recv_multipart()
+        ask.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await ask
+        requester.close()
+        deaf.close(linger=0)
+        context.destroy(linger=0)
+
+    asyncio.run(course())
