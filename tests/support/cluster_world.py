@@ -231,6 +231,11 @@ class ClusterWorld(World):
         ]  # fmt: skip
 
     def _close_clusters(self) -> None:
+        # All at once: a minion of real Salt takes seconds to end.
+        for side in (*self.masters, *self.everybody):
+            process = self.daemon(side).process
+            if process is not None and process.poll() is None:
+                process.terminate()
         for node in self.nodes.values():
             node.close()
         self._stack.close()
