@@ -692,6 +692,11 @@ class Link:
 
     async def send_returns(self, outbox: Outbox, spool: Spool, changed: asyncio.Condition) -> None:
         """Send what this master is to have, one return after the other, until cancelled."""
+        # What was under way goes to the next master, or to this one when it is back.
+        with contextlib.suppress(LinkOver):
+            await self._send_always(outbox, spool, changed)
+
+    async def _send_always(self, outbox: Outbox, spool: Spool, changed: asyncio.Condition) -> None:
         failing = False
         outbox.begin_link(self.name)
         while True:

@@ -432,6 +432,28 @@ def test_no_master_at_all(tmp_path: Path) -> None:
 # --- returns ------------------------------------------------------------------------------------
 
 
+def test_a_return_that_a_master_is_left_with_is_sent_to_the_next(tmp_path: Path) -> None:
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        spool = Spool(tmp_path / "outbox")
+        outbox = Outbox([two.link.name], lambda: 0.0)
+        changed = asyncio.Condition()
+        load: dict[str, Any] = {"cmd": "_return", "id": "m1", "jid": JID, "return": True}
+        spool.put(JID, Parcel(load, two.link.name, 0).pack())
+        outbox.add(JID, two.link.name, time.monotonic())
+        two.master.mood = "deaf"
+        sending = asyncio.create_task(two.link.send_returns(outbox, spool, changed))
+        await two.until(lambda: MAIN in two.link._requesters and two.link._requesters[MAIN].busy)
+        two.link.stop()
+        await two.end
+        await sending  # nothing failed
+        assert spool.names() == [JID]
+        outbox.begin_link(two.link.name)
+        assert outbox.due(two.link.name, time.monotonic()) == JID
+
+    play(tmp_path, scenario)
+
+
 def test_a_return_is_kept_until_the_master_has_it(tmp_path: Path) -> None:
     async def scenario(two: Pair) -> None:
         await two.subscribed()
