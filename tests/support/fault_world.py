@@ -216,15 +216,18 @@ class World:
 
     def close(self) -> None:
         self._ended.set()
-        if self._swarm is not None:
-            self._swarm.kill()
-            self._swarm.wait()
+        self._end_swarm()
         for thread in self._threads:
             thread.join(10)
         for one in self.proxies:
             one.close()
         self._keep_logs()
         self._close_clusters()
+
+    def _end_swarm(self) -> None:
+        if self._swarm is not None:
+            self._swarm.kill()
+            self._swarm.wait()
 
     def _close_clusters(self) -> None:
         self.cluster.close()
@@ -461,6 +464,8 @@ class World:
 
     def note_records(self) -> None:
         """Write down what minions ran and what is on record."""
+        # What is acknowledged while it is read could not be found in it.
+        self._end_swarm()
         offset_s = time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
         for minion in self.everybody:
             is_real = minion in self.real
