@@ -7,7 +7,6 @@ jobs are answered here, by built-in functions, so that they are answered however
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
@@ -33,6 +32,7 @@ from saltlite.core.targets import MinionFacts, Target, matches
 from saltlite.errors import (
     ConfigError,
     CryptoError,
+    RequestTimeout,
     SaltliteError,
     StoreError,
     TargetError,
@@ -790,28 +790,37 @@ class Minion:
         # A closed list: what signs the minion in, or is no command of minions, is not for jobs.
         if command not in COMMANDS:
             raise SaltliteError(f"a job may not ask the master for {command!r}")
+        returns = self._config.returns
+        patience_s = returns.request_channel_timeout * max(1, returns.request_channel_tries)
+        until_s = time.monotonic() + patience_s
         while True:
-            link = await self._link_of(master)
+            link = await self._link_of(master, until_s)
+            if link is None:
+                raise RequestTimeout(master, patience_s)
             # With ``failover`` the job's master may be left meanwhile: the next answers as well.
-            with contextlib.suppress(LinkOver):
+            try:
                 if command == "_pillar":
                     return await link.pillar(load)
                 # A chunk of a file stays bytes, also where it happens to be UTF-8.
                 return await link.request(load, text=command != "_serve_file")
+            except LinkOver:
+                # Masters that are all away are left one after the other, for ever.
+                if time.monotonic() >= until_s:
+                    raise RequestTimeout(link.name, patience_s) from None
 
-    async def _link_of(self, master: str) -> Link:
-        """The link to a master, or to the one that has taken its place."""
+    async def _link_of(self, master: str, until_s: float) -> Link | None:
+        """The link to a master, or to the one that has taken its place; ``None``: none has."""
         another_comes = self._config.network.master_type in FAILING_OVER
-        patience_s = self._config.returns.request_channel_timeout if another_comes else 0.0
-        until_s = time.monotonic() + patience_s
         while True:
             links = {name: one for name, one in self._links.items() if not one.is_over}
             link = links.get(master) or next(iter(links.values()), None)
             if link is not None:
                 return link
+            if not another_comes:
+                raise SaltliteError("there is no master")
             left_s = until_s - time.monotonic()
             if left_s <= 0 or not await wait_until_set(self._link_came, left_s):
-                raise SaltliteError("there is no master")
+                return None
 
     async def refresh_grains(self) -> PlainMap:
         """See ``JobServices``."""

@@ -137,6 +137,29 @@ def test_a_job_that_asks_a_master_that_is_left_asks_the_next_one(
     eventually(lambda: not one.minions["m1"].titled("salt-minion job"), what="the job ends")
 
 
+def test_a_job_that_asks_masters_that_are_all_away_is_told_so(
+    two: tuple[Cluster, Cluster],
+) -> None:
+    one, other = two
+    options = {"request_channel_timeout": 2, "request_channel_tries": 2, "auth_timeout": 1}
+    shared_minion(one, other, master_type="failover", master_alive_interval=1, **options)
+    eventually(lambda: pings(one), what="the first master is served")
+    begun, go_on = one.root / "begun", one.root / "go-on"
+    waits = f"touch {begun}; while [ ! -e {go_on} ]; do sleep 0.1; done"
+    words = "cmd.run,cp.get_file_str", waits, ",", "salt://told.txt"
+    jid = one.salt("m1", *words, "--async").stdout.split()[-1]
+    eventually(begun.exists, what="the job runs")
+    for master in two:
+        master.master.kill()
+    go_on.touch()
+    eventually(lambda: not one.minions["m1"].titled("salt-minion job"), what="the job ends")
+    one.start_master()
+    returned = eventually(
+        lambda: one.salt_run("jobs.lookup_jid", jid, "--out=json").json, what="its return is there"
+    )
+    assert "no reply from" in str(returned), returned
+
+
 def test_distributed_takes_the_master_that_the_id_chooses(two: tuple[Cluster, Cluster]) -> None:
     one, other = two
     shared_minion(one, other, master_type="distributed", master_alive_interval=1)
