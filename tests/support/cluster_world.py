@@ -96,6 +96,9 @@ class LabEngine:
         for one in (self.server, self.standby):
             if one is not None and one.runs():
                 one.stop()
+        for place in self._places:
+            # Of one that is not mounted it is an error; a mount would keep its directory.
+            subprocess.run(["umount", "-l", place], check=False, capture_output=True)
 
 
 class ClusterWorld(World):
