@@ -59,14 +59,14 @@ class AsyncRequester:
                 await socket.send(frame)
                 await self._wait_for_reply(socket, monitor, timeout_s)
                 return only_frame(await socket.recv_multipart())
-            except asyncio.CancelledError:
-                # Of a socket that is closed all futures are cancelled, and nobody cancelled us.
-                if self._is_closed:
+            except BaseException as error:
+                # A cancelled caller must not leave a socket that waits for ever.
+                self._close_socket()
+                # Closed under us: its futures are cancelled, though nobody cancelled who asked,
+                # and it is no socket any more for a reply that came just then.
+                by_closing = isinstance(error, (asyncio.CancelledError, zmq.ZMQError))
+                if self._is_closed and by_closing:
                     raise ConnectionBroke(self._req.address, timeout_s) from None
-                self._close_socket()
-                raise
-            except BaseException:  # a cancelled caller must not leave a socket that waits for ever
-                self._close_socket()
                 raise
 
     def _watch_socket(self, socket: zmq.asyncio.Socket) -> zmq.asyncio.Socket:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import zmq
@@ -285,6 +286,27 @@ def test_a_requester_that_is_closed_fails_what_is_under_way_and_what_waits() -> 
         context.destroy(linger=0)
 
     asyncio.run(course())
+
+
+def test_one_that_is_closed_when_the_reply_comes_fails_as_one_that_broke(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(address: str) -> None:
+        context = zmq.asyncio.Context()
+        requester = AsyncRequester(address, context=context)
+        wait = requester._wait_for_reply
+
+        async def wait_and_close(*given: Any) -> None:
+            await wait(*given)
+            requester.close()
+
+        monkeypatch.setattr(requester, "_wait_for_reply", wait_and_close)
+        with pytest.raises(ConnectionBroke):
+            await requester.request(b"x", timeout_s=5)
+        context.destroy(linger=0)
+
+    with server(echo) as (address, _):
+        asyncio.run(play(address))
 
 
 def test_who_is_cancelled_himself_stays_so() -> None:
