@@ -35,7 +35,7 @@ from saltlite.core.rare_lines import RareLine
 from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
-from saltlite.master.jobcache import Stored, jid_before, unpack_map
+from saltlite.master.jobcache import JobRecord, Stored, is_same_job, jid_before, unpack_map
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher, EventSubscriber, pack_event
 
@@ -310,12 +310,18 @@ class ClusterBridge:
         while unsent := parts.spool.list_unsent(SPOOL_BATCH):
             for record in unsent:
                 if not parts.jobs.new_job(record.jid, record.load, record.minions):
-                    # A job of a master above, which each node has published alone.
-                    parts.jobs.add_minions(record.jid, record.minions)
-                    log.info("Job %s is on record already", record.jid)
+                    self._join_job(record)
             parts.spool.drop_unsent([record.jid for record in unsent])
             count += len(unsent)
         return count
+
+    def _join_job(self, record: JobRecord) -> None:
+        """A job of a master above, which each node has published alone, asks all their minions."""
+        known = self._parts.jobs.job(record.jid)
+        if known is None or not is_same_job(known.load, record.load):
+            log.warning("Job %s is on record already, as another one", record.jid)
+            return
+        self._parts.jobs.add_minions(record.jid, record.minions)
 
     def _send_returns(self) -> int:
         parts, count = self._parts, 0

@@ -14,7 +14,7 @@ from typing import Any, Final
 from saltlite.cluster.engine import ClusterEngine, Transaction, fetch
 from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.master.forwardqueue import Waiting
-from saltlite.master.jobcache import JobRecord, unpack_map
+from saltlite.master.jobcache import JobRecord, take_fitting, unpack_map
 
 HELD_S: Final = 20
 """So long nobody else sends what a syndic has taken."""
@@ -101,13 +101,8 @@ class ClusterForwarded:
         """What the first of these returned, at least one; ``None`` for what is gone or above."""
         numbers = [one.seq for one in waiting]
         sizes: dict[int, int] = dict(self._engine.execute(_SIZES, [numbers]))
-        wanted: list[Waiting] = []
-        total = 0
-        for one in waiting:
-            total += sizes.get(one.seq, 0)
-            if wanted and total > most_bytes:
-                break
-            wanted.append(one)
+        sized = ((one, sizes.get(one.seq, 0)) for one in waiting)
+        wanted = list(take_fitting(sized, most_bytes))
         rows = self._engine.execute(_RETURNS, [[one.seq for one in wanted if one.seq in sizes]])
         found = {seq: unpack_map(ret) for seq, ret in rows}
         return [(one, found.get(one.seq)) for one in wanted]

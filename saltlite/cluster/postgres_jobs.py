@@ -31,6 +31,7 @@ from saltlite.master.jobcache import (
     make_return_row,
     pack_return,
     pack_value,
+    take_fitting,
     unpack_list,
     unpack_map,
 )
@@ -352,15 +353,8 @@ class PostgresJobStore:
             "SELECT id, octet_length(ret) FROM returns WHERE jid = %s ORDER BY id",
             [clean_text(jid)],
         )
-        wanted: list[str] = []
-        total = 0
-        for minion_id, size_bytes in sizes:
-            if minion_id in had:
-                continue
-            if wanted and total + size_bytes > most_bytes:
-                break
-            wanted.append(minion_id)
-            total += size_bytes
+        others = ((str(one), int(size)) for one, size in sizes if one not in had)
+        wanted = list(take_fitting(others, most_bytes))
         rows = self._engine.execute(
             "SELECT id, ret FROM returns WHERE jid = %s AND id = ANY(%b) ORDER BY id",
             [clean_text(jid), wanted],

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from saltlite.core.dataclasses import dataclass
-from saltlite.master.jobcache import SqliteJobStore, unpack_map
+from saltlite.master.jobcache import SqliteJobStore, take_fitting, unpack_map
 
 _SCHEMA: Final = """
 CREATE TABLE forward (seq INTEGER PRIMARY KEY AUTOINCREMENT, jid TEXT NOT NULL, id TEXT NOT NULL);
@@ -76,17 +76,14 @@ class ForwardQueue(SqliteJobStore):
         """What the first of these returned, at least one; ``None`` if its job is forgotten."""
 
         def read(db: sqlite3.Connection) -> list[tuple[Waiting, dict[str, Any] | None]]:
-            found: list[tuple[Waiting, dict[str, Any] | None]] = []
-            total = 0
-            for one in waiting:
-                row = db.execute(
-                    "SELECT ret FROM returns WHERE jid = ? AND id = ?", (one.jid, one.id)
-                ).fetchone()
-                total += len(row[0]) if row else 0
-                if found and total > most_bytes:
-                    break
-                found.append((one, unpack_map(row[0]) if row else None))
-            return found
+            statement = "SELECT ret FROM returns WHERE jid = ? AND id = ?"
+            # One after the other: all of them may be gigabytes.
+            rows = ((one, db.execute(statement, (one.jid, one.id)).fetchone()) for one in waiting)
+            sized = ((pair, len(pair[1][0]) if pair[1] else 0) for pair in rows)
+            return [
+                (one, unpack_map(row[0]) if row else None)
+                for one, row in take_fitting(sized, most_bytes)
+            ]
 
         return self._run_read(read)
 

@@ -15,7 +15,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from pathlib import Path
@@ -371,22 +371,14 @@ class SqliteJobStore:
         def read(db: sqlite3.Connection) -> tuple[dict[str, dict[str, Any]], int]:
             # The ids first, then one return after the other: all of them may be gigabytes.
             ids = db.execute("SELECT id FROM returns WHERE jid = ? ORDER BY id", (jid,)).fetchall()
-            found: dict[str, dict[str, Any]] = {}
-            size_bytes = 0
-            for (minion_id,) in ids:
-                if minion_id in had:
-                    continue
-                row = db.execute(
-                    "SELECT ret FROM returns WHERE jid = ? AND id = ?", (jid, minion_id)
-                ).fetchone()
-                # The cleaner may have come since the ids were read.
-                if row is None:
-                    continue
-                if found and size_bytes + len(row[0]) > most_bytes:
-                    break
-                size_bytes += len(row[0])
-                found[minion_id] = unpack_map(row[0])
-            return found, size_bytes
+            statement = "SELECT ret FROM returns WHERE jid = ? AND id = ?"
+            rows = ((one, db.execute(statement, (jid, one)).fetchone())
+                    for (one,) in ids if one not in had)  # fmt: skip
+            # The cleaner may have come since the ids were read.
+            sized = (((one, row[0]), len(row[0])) for one, row in rows if row is not None)
+            taken = list(take_fitting(sized, most_bytes))
+            found = {minion_id: unpack_map(packed) for minion_id, packed in taken}
+            return found, sum(len(packed) for _one, packed in taken)
 
         return self._run_read(read)
 
@@ -845,6 +837,24 @@ def list_beyond(kept: Sequence[tuple[str, int]], most_bytes: int) -> list[tuple[
         if number and (number >= UNASKED_LIMIT or (most_bytes and total > most_bytes)):
             extra.append((jid,))
     return extra
+
+
+def take_fitting(sized: Iterable[tuple[_T, int]], most_bytes: int) -> Iterator[_T]:
+    """The first of these, at least one, that take ``most_bytes`` together; each with its bytes.
+
+    Of what is made when it is asked for, one more is made than fits.
+    """
+    total = 0
+    for number, (one, size_bytes) in enumerate(sized):
+        total += size_bytes
+        if number and total > most_bytes:
+            return
+        yield one
+
+
+def is_same_job(load: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two publish loads of one jid are the same job, of a master above for instance."""
+    return all(load.get(name) == other.get(name) for name in ("fun", "tgt", "arg"))
 
 
 def _digest_of(packed: bytes) -> int:

@@ -132,7 +132,8 @@ class Syndic:
         """Serve until stopped or sent away; the exit code.
 
         Raises:
-            CryptoError, StoreError: the keys cannot be used; the master here takes no syndic.
+            CryptoError, StoreError: the keys cannot be used.
+            ConfigError: see :meth:`LowerReturns.open`.
         """
         identity = self._make_identity()
         if self._knows_store():
@@ -300,14 +301,14 @@ class Syndic:
             return
         try:
             self._unrouted.extend(self._source.read_new())
-            if not self._unrouted:
-                return
+            may_be_more = bool(self._unrouted)
             self._route_returns()
         except StoreError as error:
             self._store_state.note_failure(error)
             return
         self._store_state.note_success()
-        self._has_new.set()
+        if may_be_more:
+            self._has_new.set()
 
     def _route_returns(self) -> None:
         origins: dict[str, str | None] = {}

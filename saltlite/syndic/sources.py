@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from saltlite.core.tags import parse_job
 from saltlite.errors import StoreError
 from saltlite.master.forwardqueue import Waiting
+from saltlite.master.jobcache import take_fitting
 from saltlite.master.stores import ForwardedReturns
 from saltlite.syndic.down import FROM_MASTER
 from saltlite.transport.codec import pack_bin
@@ -39,7 +40,7 @@ class Source(Protocol):
     def read_new(self) -> list[Waiting]:
         """Those that have come since the last call."""
 
-    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> Sequence[Returned]:
         """What the first of these returned, as many as take ``most_bytes``, but at least one."""
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
@@ -78,14 +79,11 @@ class StoreSource:
         self._queue = queue
         self.begin = queue.begin
         self.drop = queue.drop
+        self.read_returns = queue.read_returns
 
     def read_new(self) -> list[Waiting]:
         """See :class:`Source`."""
         return self._queue.read_new(READ_AT_ONCE)
-
-    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
-        """See :class:`Source`."""
-        return list(self._queue.read_returns(waiting, most_bytes))
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """See :class:`Source`."""
@@ -143,17 +141,10 @@ class BusSource:
         found, self._new = self._new, []
         return found
 
-    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> Sequence[Returned]:
         """See :class:`Source`."""
-        found: list[Returned] = []
-        total = 0
-        for one in waiting:
-            fields, size = self._kept.get(one.seq, (None, 0))
-            total += size
-            if found and total > most_bytes:
-                break
-            found.append((one, fields))
-        return found
+        sized = ((one, self._kept.get(one.seq, (None, 0))) for one in waiting)
+        return list(take_fitting((((one, kept[0]), kept[1]) for one, kept in sized), most_bytes))
 
     def read_job(self, jid: str) -> Mapping[str, Any]:
         """See :class:`Source`."""
@@ -184,7 +175,7 @@ class LowerReturns:
         """Go by what the lower master is now.
 
         Raises:
-            StoreError: it is ours, and this kind of it takes no syndic.
+            ConfigError: it is a node of a cluster whose server or driver is not there.
         """
         self._is_salts = is_salts
         if not is_salts and self._store is None and self._open_queue is not None:
@@ -206,7 +197,7 @@ class LowerReturns:
         stored = [] if self._store is None else self._store.read_new()
         return stored + self._bus.read_new()
 
-    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> list[Returned]:
+    def read_returns(self, waiting: Sequence[Waiting], most_bytes: int) -> Sequence[Returned]:
         """See :class:`Source`; of one of the two at a time."""
         source = self._find_source(waiting[0])
         same = list(takewhile(lambda one: self._find_source(one) is source, waiting))

@@ -306,6 +306,7 @@ def test_while_postgresql_is_away_a_node_goes_on_alone(
     assert set(store.returns(jid(2))) == {"m1", "m2"}
     assert sorted(store.minions(jid(2)) or []) == ["m1", "m2"]
     engine.close()
+    assert "as another one" not in caplog.text
     publish(one, 3, ["m1"])
     after = one.next_order()
     assert after["job"]["jid"] == jid(3)
@@ -313,6 +314,29 @@ def test_while_postgresql_is_away_a_node_goes_on_alone(
     assert serials[0] > 0
     assert two.next_order()["job"]["jid"] == jid(3)  # and nothing of job 2, of another node's own
     assert before["frame"] != after["frame"]
+
+
+def test_another_job_of_the_same_jid_gets_nobody_of_it(
+    make_nodes: Callable[..., list[Node]], server: databases.Postgres, caplog: Any
+) -> None:
+    one, two = make_nodes()
+    server.stop()
+    try:
+        publish(one, 2, ["m1"])
+        engine = open_engine(two.config)
+        alone = open_jobs(two.config, engine)
+        assert alone.new_job(jid(2), {**LOAD, "jid": jid(2), "fun": "test.echo"}, ["m2"])
+        alone.close()
+    finally:
+        server.start()
+    store = PostgresJobStore(engine, "n1")
+    eventually(lambda: "is on record already, as another one" in caplog.text, within_s=20)
+    # Whichever came first is the job, with its own minions alone.
+    record = store.job(jid(2))
+    assert record is not None
+    asked = {"test.ping": ["m1"], "test.echo": ["m2"]}
+    assert record.minions == asked[str(record.load["fun"])]
+    store.close()
 
 
 def test_jobs_that_a_dead_nodes_minions_missed_are_published_again(

@@ -37,6 +37,7 @@ from saltlite.master.commands.follow import grant_ticket
 from saltlite.master.commands.login import Unknown, authenticate, is_known, shows_login
 from saltlite.master.context import MasterContext
 from saltlite.master.deferred_replies import Later
+from saltlite.master.jobcache import is_same_job
 from saltlite.master.loginproof import FIELD
 from saltlite.master.logins import CREDENTIALS
 from saltlite.master.publishrights import (
@@ -346,10 +347,8 @@ def _answer_taken(ctx: MasterContext, wanted: PublishLoad, asked_by: str | None)
     Two masters above may send a syndic the same job: it is not published again, and no mistake.
     """
     record = ctx.jobs.job(wanted.jid) if AUTH_LIST in wanted.kwargs else None
-    if record is not None:
-        same = [record.load.get(name) for name in ("fun", "tgt", "arg")]
-        if same == [wanted.fun, wanted.tgt, wanted.arg]:
-            return PublishReply(wanted.jid, record.minions).to_wire()
+    if record is not None and is_same_job(record.load, wanted.to_wire()):
+        return PublishReply(wanted.jid, record.minions).to_wire()
     problem = f"Job {wanted.jid} exists already"
     load = _make_record(wanted, wanted.jid, asked_by)
     ctx.events.fire(tags.job_error(wanted.jid), {**load, "error": problem})
