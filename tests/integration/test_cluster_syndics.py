@@ -5,16 +5,12 @@ Source: docs/cluster.md#syndics.
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import signal
 from collections.abc import Iterator
 from typing import Any
 
 import databases
-import psutil
 import pytest
-from node_cluster import kill_node
+from node_cluster import copy_cluster_key, kill_node
 from tree import Tree, growing
 
 from cluster import Cluster, eventually
@@ -67,9 +63,7 @@ def join(nodes: list[Cluster], dsn: str) -> None:
     joined = first.salt_run("cluster.join", "make_key=True", f"owner_dsn={dsn}")
     assert joined.exit_code == 0, joined
     for node in others:
-        node.pki_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("cluster.pem", "cluster.pub"):
-            shutil.copy2(first.pki_dir / name, node.pki_dir / name)
+        copy_cluster_key(first, node)
 
 
 def ask(master: Cluster, *words: str) -> Any:
@@ -120,8 +114,10 @@ def test_a_job_of_any_node_above_runs_once_at_each_minion_below(
 
 def test_a_syndic_that_hangs_keeps_nothing_back(tree: Tree, dsns: dict[str, str]) -> None:
     """It hangs, perhaps with returns that it has taken; the one of the other node sends all."""
-    processes = [psutil.Process(one.pid) for one in tree.syndics["syn1"].processes()]
-    with stopped(processes):
+    processes = tree.syndics["syn1"].processes()
+    for one in processes:
+        one.suspend()
+    try:
         tree.masters["n1"].salt("*", "test.ping")
         jid = tree.masters["u2"].salt("*", "test.echo", "hung", "--async").stdout.split()[-1]
         eventually(
@@ -129,18 +125,10 @@ def test_a_syndic_that_hangs_keeps_nothing_back(tree: Tree, dsns: dict[str, str]
             within_s=60,
             what="both returns are above",
         )
-    eventually(lambda: waiting(dsns) == [], within_s=60, what="nothing waits")
-
-
-@contextlib.contextmanager
-def stopped(processes: list[psutil.Process]) -> Iterator[None]:
-    for one in processes:
-        one.send_signal(signal.SIGSTOP)
-    try:
-        yield
     finally:
         for one in processes:
-            one.send_signal(signal.SIGCONT)
+            one.resume()
+    eventually(lambda: waiting(dsns) == [], within_s=60, what="nothing waits")
 
 
 def test_without_one_syndic_all_goes_up(tree: Tree, dsns: dict[str, str]) -> None:

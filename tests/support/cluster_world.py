@@ -8,7 +8,6 @@ master in turn. Source: docs/reliability.md#the-fault-lab-over-three-nodes.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from cluster_script import LEASE_S, MINIONS, NODES, WORKERS, Row
 from fault_history import HistoryFile
 from fault_world import GATHER_S, World
 from lab_network import BALANCER, PUBLISH_PORT, RET_PORT, balance, engine_address, node_address
+from node_cluster import copy_cluster_key
 
 from cluster import OURS, SALT_3006, SALT_3008, Cluster, eventually, is_installed
 from saltlite.cluster.engine import ClusterEngine
@@ -214,9 +214,7 @@ class ClusterWorld(World):
         joined = first.salt_run("cluster.join", "make_key=True", owner)
         assert joined.exit_code == 0, joined
         for node in others:
-            node.pki_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("cluster.pem", "cluster.pub"):
-                shutil.copy2(first.pki_dir / name, node.pki_dir / name)
+            copy_cluster_key(first, node)
 
     def _wait_for_all(self, node: Cluster) -> None:
         names = ",".join(self.everybody)

@@ -16,6 +16,13 @@ from cluster import OURS, Cluster, Ran, eventually
 NODES = ("n1", "n2", "n3")
 
 
+def copy_cluster_key(first: Cluster, node: Cluster) -> None:
+    """What ``cluster.join`` tells an administrator to do on every other node."""
+    node.pki_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in ("cluster.pem", "cluster.pub"):
+        shutil.copy2(first.pki_dir / name, node.pki_dir / name)
+
+
 class Nodes:
     """Masters that share a database, each with one minion of its own."""
 
@@ -63,9 +70,7 @@ class Nodes:
             # The two commands that cluster.join shows.
             refused = node.salt_run("cluster.join")
             assert "On every other one: mkdir -p -m 700" in refused.stdout + refused.stderr
-            node.pki_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("cluster.pem", "cluster.pub"):
-                shutil.copy2(first.pki_dir / name, node.pki_dir / name)
+            copy_cluster_key(first, node)
         for node in self.all:
             node.start_master()
         for node in self.all:
