@@ -16,7 +16,6 @@ from typing import Any, Final
 import databases
 import yaml
 from cluster_script import LEASE_S, MINIONS, NODES, WORKERS, Row
-from fault_history import HistoryFile
 from fault_world import GATHER_S, World
 from lab_network import BALANCER, PUBLISH_PORT, RET_PORT, balance, engine_address, node_address
 from node_cluster import copy_cluster_key
@@ -110,7 +109,6 @@ class ClusterWorld(World):
     def __init__(
         self,
         root: Path,
-        history: HistoryFile,
         *,
         row: Row,
         simulated: int,
@@ -121,7 +119,7 @@ class ClusterWorld(World):
         self._stack = contextlib.ExitStack()
         self.nodes: dict[str, Cluster] = {}
         self._node_of: dict[str, str] = {}
-        super().__init__(root, history, simulated=simulated, real_salt=real_salt, rate=rate)
+        super().__init__(root, simulated=simulated, real_salt=real_salt, rate=rate)
 
     def _build(self, real_salt: bool) -> None:
         self.root.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,6 +65,9 @@ QUIET_S = 1.5
 WARM = 1_000_000
 """Numbers of jobs before the load."""
 
+NUMBERS = 10_000
+"""For the jobs of each seed of a world: those of the third begin at 20,000."""
+
 
 @dataclass
 class Commands:
@@ -81,10 +85,10 @@ class World:
     listens_to: dict[str, str] = {"all": "", "some": "lab/"}  # noqa: RUF012 - never changed
     """Subscribers on the bus of each master, and what their tags begin with."""
 
-    def __init__(
-        self, root: Path, history: HistoryFile, *, simulated: int, real_salt: bool, rate: float
-    ) -> None:
-        self.history = history
+    history: HistoryFile
+    """That of the seed whose turn it is."""
+
+    def __init__(self, root: Path, *, simulated: int, real_salt: bool, rate: float) -> None:
         self.simulated = simulated
         self.rate = rate
         self.root = root
@@ -101,6 +105,9 @@ class World:
         self._pusher_lock = threading.Lock()
         self._pushers: dict[str, EventPusher] = {}
         self._fired = itertools.count(1)
+        self._turn = -1
+        self._told: set[str] = set()
+        self._swarm_place = 0
         self._build(real_salt)
 
     def _build(self, real_salt: bool) -> None:
@@ -151,6 +158,21 @@ class World:
         for name in self.everybody:
             self.cluster.wait_for_ping(name)
         self._begin_to_watch()
+
+    @contextlib.contextmanager
+    def begin(self, path: Path) -> Iterator[HistoryFile]:
+        """The turn of a seed: from now on what is seen belongs to its history."""
+        self._turn += 1
+        self.asked = 0
+        self.history = HistoryFile(path)
+        with contextlib.closing(self.history):
+            yield self.history
+
+    def _is_of_turn(self, number: int) -> bool:
+        """Whether a job is one of this seed's."""
+        if number >= WARM:
+            return self._turn == 0
+        return number // NUMBERS == self._turn
 
     def _begin_to_watch(self) -> None:
         self._watch("log", self._read_logs)
@@ -233,14 +255,11 @@ class World:
         self.cluster.close()
 
     def _keep_logs(self) -> None:
-        """Beside the history; the directory of the cluster goes."""
+        """Beside the last seed's history; the directory of the cluster goes."""
         logs = self.history.path.with_suffix(".logs")
         logs.mkdir(exist_ok=True)
         for path in (*self.root.rglob("*.out"), *self.root.glob("**/master/log")):
             shutil.copy(path, logs / "-".join(path.relative_to(self.root).parts))
-        noted = self.root / "swarm.jsonl"
-        for line in noted.read_text().splitlines() if noted.exists() else ():
-            self.history.copy(line)
 
     def warm_up(self) -> None:
         """One of each, so that what is imported and opened once is there before anybody counts."""
@@ -326,7 +345,7 @@ class World:
                     with self._asked_more:
                         self.asked = job.number
                         self._asked_more.notify_all()
-                self._do(clients, job)
+                self._do(clients, replace(job, number=job.number + self._turn * NUMBERS))
                 pause_s = THREADS / self.rate - (time.monotonic() - begun_s)
                 self._ended.wait(max(0.0, pause_s))
         finally:
@@ -438,7 +457,11 @@ class World:
         time.sleep(0.3)
         jids = self._jids(store)
         for minion in self.minions:
-            started = {number for number, what, _ in self.runs(minion) if what == "start"}
+            started = {
+                number
+                for number, what, _ in self.runs(minion)
+                if what == "start" and self._is_of_turn(number)
+            }
             outbox = self.cache_dir(minion) / "outbox"
             if any(path.is_file() and path.name[0] != "." for path in outbox.rglob("*")):
                 return False
@@ -463,23 +486,40 @@ class World:
         return [(int(one[0]), one[1], float(one[2])) for one in words if len(one) == 3]
 
     def note_records(self) -> None:
-        """Write down what minions ran and what is on record."""
-        # What is acknowledged while it is read could not be found in it.
-        self._end_swarm()
+        """Write down what minions ran and what is on record of this seed's jobs."""
+        # What is acknowledged while the records are read may not be found in them.
+        noted = self._read_swarm()
         offset_s = time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
         for minion in self.everybody:
             is_real = minion in self.real
             for number, what, up_s in self.runs(minion):
-                self.history.note("run", minion=minion, number=number, what=what,
-                                  at_s=up_s + offset_s, is_real_salt=is_real)  # fmt: skip
+                if self._is_of_turn(number):
+                    self.history.note("run", minion=minion, number=number, what=what,
+                                      at_s=up_s + offset_s, is_real_salt=is_real)  # fmt: skip
         store = self.open_store()
-        for jid, number, fun in self._list_jobs(store):
+        jobs = [one for one in self._list_jobs(store) if one[0] not in self._told]
+        for jid, number, fun in jobs:
             self.history.note("job", jid=jid, number=number, fun=fun)
             for minion, kept in store.returns(jid).items():
                 self.history.note("return", jid=jid, minion=minion,
                                   retcode=int(kept.get("retcode", 0)),
                                   digest=digest_of(kept.get("return")))  # fmt: skip
         store.close()
+        for line in noted:
+            if json.loads(line)["jid"] not in self._told:
+                self.history.copy(line)
+        self._told.update(jid for jid, _, _ in jobs)
+
+    def _read_swarm(self) -> list[str]:
+        """What the simulator has noted since this was last asked."""
+        path = self.root / "swarm.jsonl"
+        if not path.exists():
+            return []
+        with path.open("rb") as file:
+            file.seek(self._swarm_place)
+            whole, _, _ = file.read().rpartition(b"\n")
+        self._swarm_place += len(whole) + 1 if whole else 0
+        return whole.decode().splitlines()
 
     def note_usage(self, when: str) -> None:
         """Processes, what they hold, and files that are to be few."""
