@@ -204,7 +204,11 @@ class Supervisor:
                 self._start(child)
 
     def _start(self, child: Child) -> None:
-        report_fd, ready_fd = os.pipe2(os.O_CLOEXEC)
+        try:
+            report_fd, ready_fd = os.pipe2(os.O_CLOEXEC)
+        except OSError as error:
+            self._put_off(child, error)
+            return
         parent_pid = os.getpid()
         child.started_s = time.monotonic()
         # Else the slot still shows the last sign of the process before it.
@@ -230,7 +234,7 @@ class Supervisor:
         child.sign_s = self._clock.look(time.monotonic())
 
     def _put_off(self, child: Child, error: OSError) -> None:
-        """There can be no more processes now."""
+        """There can be no more processes, or open files, on this machine now."""
         log.error("%s cannot be started: %s", child.spec.name, error.strerror)
         child.start_at_s = time.monotonic() + child.back_off_s
         child.back_off_s = min(child.back_off_s * 2, BACK_OFF_LAST_S)
