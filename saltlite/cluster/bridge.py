@@ -30,7 +30,7 @@ from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.cluster.postgres_reports import PostgresReports
 from saltlite.cluster.publications import PublicationFeed
 from saltlite.core import tags
-from saltlite.core.dataclasses import dataclass
+from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.rare_lines import RareLine
 from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
@@ -93,6 +93,7 @@ class Duty:
     every_s: float
     channel: str = ""
     next_s: float = 0.0
+    errors: RareLine = field(default_factory=RareLine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +137,7 @@ class ClusterBridge:
         self._away_since_s: float | None = None
         self._is_away_told = False
         self._away_lines = RareLine()
+        self._copy_errors = RareLine()
         self._outgoing: list[bytes] = []
         self._listens = 0
         self._busy_until_s = 0.0
@@ -189,11 +191,21 @@ class ClusterBridge:
             for duty in duties:
                 if duty.next_s <= time.monotonic() or duty.channel in called:
                     duty.next_s = time.monotonic() + duty.every_s
-                    duty.do()
+                    self._do(duty)
         except ServerAway as error:
             self._note_away(error)
+
+    def _do(self, duty: Duty) -> None:
+        """One that fails keeps no other waiting. Raises ServerAway, which concerns all."""
+        try:
+            duty.do()
+        except ServerAway:
+            raise
         except (StoreError, CryptoError, WireError) as error:
-            log.error("ClusterBridge: %s", error)
+            # A full disk is met at each publication.
+            more = duty.errors.count(time.monotonic())
+            if more is not None:
+                log.error("ClusterBridge: %s%s", error, more)
 
     def _take_calls(self) -> set[str]:
         """The channels that were called since the last look; all of them on a new connection."""
@@ -251,9 +263,16 @@ class ClusterBridge:
                 self._copy_job(publication.jid)
 
     def _copy_job(self, jid: str) -> None:
+        """Keep it beside PostgreSQL; a disk without room keeps nothing from being published."""
         record = self._parts.jobs.job(jid)
-        if record is not None:
+        if record is None:
+            return
+        try:
             self._parts.spool.new_job(jid, record.load, record.minions)
+        except StoreError as error:
+            more = self._copy_errors.count(time.monotonic())
+            if more is not None:
+                log.error("This node keeps no copy of job %s: %s%s", jid, error, more)
 
     def _announce_returns(self) -> None:
         """Put returns that came to other nodes on the bus where their job was published."""

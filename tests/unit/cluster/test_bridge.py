@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from saltlite.cluster.bridge import ClusterBridge, Duty
-from saltlite.errors import ServerAway
+from saltlite.cluster.publications import Publication
+from saltlite.errors import ServerAway, StoreError
+from saltlite.master.jobcache import JobRecord
 from saltlite.transport.addresses import MasterSockets
 
 
@@ -79,3 +81,47 @@ def test_an_engine_that_takes_one_row_and_not_the_next_is_told_once(
         heart.is_full = number % 2 == 0
         bridge._do_due(duties)
     assert [one.levelname for one in caplog.records] == ["ERROR", "INFO"]
+
+
+def test_a_duty_that_fails_keeps_no_other_waiting_and_is_told_once(
+    bridge: ClusterBridge, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        raise StoreError("the disk is full")
+
+    duties = [Duty(fail, 0.0), Duty(lambda: done.append(1), 0.0)]
+    for _ in range(40):
+        bridge._do_due(duties)
+    assert len(done) == 40
+    assert [one.getMessage() for one in caplog.records] == ["ClusterBridge: the disk is full"]
+
+
+class FullSpool:
+    """On a disk without room."""
+
+    def new_job(self, _jid: str, _load: object, _minions: object) -> bool:
+        raise StoreError("the disk is full")
+
+
+def test_a_full_disk_keeps_no_job_from_being_published(
+    bridge: ClusterBridge, caplog: pytest.LogCaptureFixture
+) -> None:
+    published: list[bytes] = []
+    feed = types.SimpleNamespace(place=0)
+    new = [Publication(1, serial, str(serial), {}, b"%d" % serial, []) for serial in range(1, 31)]
+    feed.read = lambda: [one for one in new if one.serial > feed.place]
+    bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
+        engine=Engine(), feed=feed, number=1, keeps_copies=True, spool=FullSpool(),
+        ring=types.SimpleNamespace(note_serial=lambda _serial: None),
+        jobs=types.SimpleNamespace(job=lambda jid: JobRecord(jid, {}, [])),
+        publisher=types.SimpleNamespace(
+            publish_frame=lambda frame, _job, _topics: published.append(frame)
+        ),
+    )  # fmt: skip
+    bridge._do_due([Duty(bridge._publish_new, 0.0)])
+    assert published == [one.frame for one in new]
+    assert [one.getMessage() for one in caplog.records] == [
+        "This node keeps no copy of job 1: the disk is full"
+    ]
