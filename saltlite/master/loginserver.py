@@ -170,6 +170,17 @@ class LoginServer:
         if not logincheck.is_usable(self._shared.config, login.eauth):
             self._line.fail(login, time.monotonic())
             return
+        try:
+            mine, pid = self._fork_check(login)
+        except OSError as error:  # there can be no more processes or open files now
+            log.error("A login cannot be checked: %s", error.strerror)
+            self._line.fail(login, time.monotonic())
+            return
+        self._poller.register(mine, zmq.POLLIN)
+        self._checks[mine] = _Check(login, pid, time.monotonic() + CHECK_LIMIT_S)
+
+    def _fork_check(self, login: Login) -> tuple[int, int]:
+        """The pipe from a child that checks the login, and its process id. Raises OSError."""
         mine, theirs = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         parent = os.getpid()
         # A signal right after the fork would run the parent's handler in the child.
@@ -180,16 +191,13 @@ class LoginServer:
                 # A child may wait for a full pipe; the parent never waits for a child.
                 os.set_blocking(theirs, True)
                 self._be_check(login, parent, theirs)
-        except OSError as error:
-            log.error("A login cannot be checked: %s", error.strerror)
+        except OSError:
             os.close(mine)
-            self._line.fail(login, time.monotonic())
-            return
+            raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(theirs)
-        self._poller.register(mine, zmq.POLLIN)
-        self._checks[mine] = _Check(login, pid, time.monotonic() + CHECK_LIMIT_S)
+        return mine, pid
 
     def _be_check(self, login: Login, parent: int, fd: int) -> NoReturn:
         """The child's whole life."""

@@ -56,6 +56,8 @@ STOP_S: Final = 3.0
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that RunServer has a handler for, and its children have not."""
 
+NO_HANDLE: Final = -1
+
 HASHES_AT_ONCE: Final = 2
 """More would only keep the disk from each other."""
 
@@ -195,7 +197,8 @@ class RunServer:
             handle = self._try_to_start(self._hashes[file], life)
             if handle is None:
                 return
-            self._hashing[handle] = file
+            if handle != NO_HANDLE:
+                self._hashing[handle] = file
             del self._hashes[file]
 
     def _try_to_start(self, requests: list[RunRequest], life: Life) -> int | None:
@@ -206,7 +209,10 @@ class RunServer:
             return None
 
     def _start(self, requests: list[RunRequest], life: Life) -> int:
-        """Fork a child that answers requests for one and the same thing."""
+        """Fork a child that answers requests for one and the same thing.
+
+        Its handle; ``NO_HANDLE`` if it began and is over. Raises OSError if it did not begin.
+        """
         parent = os.getpid()
         # A signal that came to the child before it has let go of our handlers would be lost.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
@@ -216,13 +222,25 @@ class RunServer:
                 self._be(requests, parent, life, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        # By this no signal meets another process that has got the number since.
-        handle = os.pidfd_open(pid)
+        try:
+            # By this no signal meets another process that has got the number since.
+            handle = os.pidfd_open(pid)
+        except OSError as error:
+            self._give_up(pid, requests, error)
+            return NO_HANDLE
         self._poller.register(handle, zmq.POLLIN)
         self._running[handle] = (pid, requests)
         if self._limits.run_s:
             self._until_s[handle] = time.monotonic() + self._limits.run_s
         return handle
+
+    def _give_up(self, pid: int, requests: list[RunRequest], error: OSError) -> None:
+        """End a child that cannot be watched. It has begun, so it must not begin once more."""
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        log.error("%s is ended, since it cannot be watched: %s", requests[0].fun, error.strerror)
+        for request in requests:
+            self._report_lost(request)
 
     def _end_overdue(self) -> None:
         """End what has run for too long: SIGTERM first, and SIGKILL a moment later."""

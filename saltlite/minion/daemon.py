@@ -10,6 +10,7 @@ with it (:mod:`saltlite.minion.parent_death`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
@@ -262,24 +263,34 @@ class Parent:
     # --- the loop ----------------------------------------------------------------------------
 
     def _start_loop(self) -> None:
-        # Packets keep a message and the descriptor that came with it together.
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        grains = self._start_grains()
-
-        def live() -> int:
-            ours.close()
-            return _live_as_loop(self._setup, theirs, grains)
-
-        pid = self._tethers.fork(lambda: self._fork_child(live))
-        theirs.close()
-        grains.close()
-        # A loop that does not read must not stop the parent: a report that is lost costs less.
-        ours.setblocking(False)
-        self._loop = _Loop(pid, ours, time.monotonic())
+        try:
+            self._loop = self._make_loop()
+        except OSError as error:  # there can be no more processes or open files now
+            self._put_off_loop(f"cannot be started: {error.strerror}")
+            return
         if self._stop_signals:  # told to stop while we forked
             self._exit_code = None
             self._stop_by_s = time.monotonic() + STOP_WAIT_S
-            os.kill(pid, signal.SIGTERM)
+            os.kill(self._loop.pid, signal.SIGTERM)
+
+    def _make_loop(self) -> _Loop:
+        # Packets keep a message and the descriptor that came with it together.
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with contextlib.ExitStack() as unless_made, theirs:
+            unless_made.callback(ours.close)
+            grains = self._start_grains()
+            unless_made.callback(grains.close)
+
+            def live() -> int:
+                ours.close()
+                return _live_as_loop(self._setup, theirs, grains)
+
+            pid = self._tethers.fork(lambda: self._fork_child(live))
+            unless_made.pop_all()
+        grains.close()
+        # A loop that does not read must not stop the parent: a report that is lost costs less.
+        ours.setblocking(False)
+        return _Loop(pid, ours, time.monotonic())
 
     def _start_grains(self) -> socket.socket:
         """Have a child collect grains while the loop is still loading; the loop's end to it."""
@@ -293,8 +304,12 @@ class Parent:
             set_title("salt-minion grains")
             return run_forked(theirs, self._setup)
 
-        self._tethers.fork(lambda: self._fork_child(live))
-        theirs.close()
+        with theirs:
+            try:
+                self._tethers.fork(lambda: self._fork_child(live))
+            except OSError:
+                ours.close()
+                raise
         return ours
 
     def _loop_ended(self, loop: _Loop, status: int) -> None:
@@ -308,13 +323,15 @@ class Parent:
             self._exit_code = 0
             return
         # The back-off is for a loop that dies at its start, not for one that ran for long.
-        healthy = time.monotonic() - loop.started_s > HEALTHY_S
-        wait_s = FIRST_RESTART_WAIT_S if healthy else self._restart_wait_s
+        if time.monotonic() - loop.started_s > HEALTHY_S:
+            self._restart_wait_s = FIRST_RESTART_WAIT_S
+        self._put_off_loop(_describe_end(status))
+
+    def _put_off_loop(self, why: str) -> None:
+        wait_s = self._restart_wait_s
         self._restart_wait_s = min(LONGEST_RESTART_WAIT_S, wait_s * 2)
         self._restart_at_s = time.monotonic() + wait_s
-        log.error(
-            "the minion's loop %s; starting it again in %.1f s", _describe_end(status), wait_s
-        )
+        log.error("the minion's loop %s; starting it again in %.1f s", why, wait_s)
 
     # --- children ------------------------------------------------------------------------------
 
@@ -335,6 +352,8 @@ class Parent:
         elif isinstance(message, dict) and len(fds) == 1:
             self._spawn_child(loop, message, fds[0])
             return
+        elif isinstance(message, dict):  # the kernel drops what there is no number left for
+            self._refuse_child(loop, message, os.strerror(errno.EMFILE))
         # Descriptors that came with anything else would stay open for ever.
         for fd in fds:
             os.close(fd)
@@ -356,12 +375,15 @@ class Parent:
         try:
             pid = self._tethers.fork(lambda: self._fork_child(live))
         except OSError as error:
-            self._tell_loop(loop, {"number": number, "error": str(error.strerror)})
+            self._refuse_child(loop, message, str(error.strerror))
             return
         finally:
             # While it is open here too, the loop never sees the job's pipe end.
             sock.close()
         loop.children[pid] = number
+
+    def _refuse_child(self, loop: _Loop, message: dict[str, Any], why: str) -> None:
+        self._tell_loop(loop, {"number": int(message["number"]), "error": why})
 
     def _fork_child(self, live: Callable[[], int]) -> int:
         """Fork a child that does ``live`` and exits with its code; nothing of ours runs in it."""

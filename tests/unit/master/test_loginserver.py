@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import zmq
 
-from saltlite.master.loginserver import _Replies
+from saltlite.master import logincheck
+from saltlite.master.loginline import Login
+from saltlite.master.loginserver import LoginServer, _Replies
 
 
 def test_the_child_that_brings_replies_is_reaped_and_started_anew(tmp_path: Path) -> None:
@@ -48,6 +53,27 @@ def test_a_child_that_brings_nothing_is_ended(tmp_path: Path, monkeypatch: Any) 
             os.waitpid(stopped, os.WNOHANG)
     finally:
         replies._kill()
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe2"])
+def test_a_login_without_room_for_a_check_fails_and_ends_no_other(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_words: object) -> int:
+        raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
+
+    shared: Any = SimpleNamespace(config=None)
+    server = LoginServer(shared, chance=lambda: 0.0)
+    login = Login(b"t" * 16, "file", "kim", "", {}, b"no")
+    server._line.add(login, time.monotonic())
+    monkeypatch.setattr(logincheck, "is_usable", lambda _config, _eauth: True)
+    before = set(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        server._start(login)
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert not server._checks
+    assert list(server._line.due(time.monotonic() + 60)) == [login]
 
 
 # --- what is imported ----------------------------------------------------------------------------

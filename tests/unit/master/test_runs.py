@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import signal
@@ -81,6 +82,24 @@ def test_a_request_waits_while_there_can_be_no_process(
     server._start_waiting(LIFE)
     assert not server._waiting
     assert ended(server) == 0
+
+
+def test_a_run_that_cannot_be_watched_is_ended_and_does_not_begin_again(
+    server: RunServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have done half of its work by then."""
+    lost: list[str] = []
+
+    def full(_pid: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "pidfd_open", full)
+    monkeypatch.setattr(server, "_report_lost", lambda request: lost.append(request.fun))
+    server._waiting.append(REQUEST)
+    server._start_waiting(LIFE)
+    assert (list(server._waiting), server._running, lost) == ([], {}, [REQUEST.fun])
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_a_lost_run_that_nobody_can_be_told_of_ends_no_other(

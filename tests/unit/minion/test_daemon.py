@@ -5,6 +5,7 @@ Each parent runs in a process of its own, whose exit code says what the test wan
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import signal
@@ -23,6 +24,7 @@ import pytest
 from saltlite.loader.catalogue import RETURNERS
 from saltlite.minion import daemon
 from saltlite.minion.daemon import Parent
+from saltlite.transport.codec import pack, unpack
 
 pytestmark = pytest.mark.alone
 
@@ -41,13 +43,14 @@ def no_preparations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Parent, "_start_grains", no_grains)
 
 
-def fork_parent(tmp_path: Path) -> int:
+def fork_parent(tmp_path: Path, prepare: Callable[[], object] = lambda: None) -> int:
     """A parent in a process of its own; its exit code is ``CHILDREN_LEFT`` if it leaves any."""
     pid = os.fork()
     if pid:
         return pid
     code = 70
     try:
+        prepare()
         lock_fd = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
         setup: Any = SimpleNamespace(config=None)
         code = Parent(setup, lock_fd).run()
@@ -127,6 +130,42 @@ def test_a_minion_that_is_told_to_stop_while_it_forks_leaves_nothing(
     monkeypatch.setattr(Parent, "_start_grains", told)
     monkeypatch.setattr(daemon, "_live_as_loop", loop)
     assert end_of(fork_parent(tmp_path)) == 0
+
+
+@pytest.mark.parametrize("call", ["fork", "socketpair"])
+def test_a_loop_waits_while_there_is_no_room_for_it(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a process, or for an open file. A minion that ended of that would be back by hand."""
+    made = getattr(os if call == "fork" else socket, call)
+    refused: list[str] = []
+
+    def refuse(*words: object) -> object:
+        if len(refused) < 3:
+            refused.append(call)
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return made(*words)
+
+    def loop(_setup: object, control: socket.socket, _grains: socket.socket) -> int:
+        control.close()
+        return 42
+
+    monkeypatch.setattr(daemon, "_live_as_loop", loop)
+    monkeypatch.setattr(daemon, "FIRST_RESTART_WAIT_S", 0.01)
+    place = SimpleNamespace(**{**vars(os if call == "fork" else socket), call: refuse})
+    parent = fork_parent(tmp_path, lambda: setattr(daemon, place.__name__, place))
+    assert end_of(parent) == 42
+
+
+def test_a_job_whose_pipe_found_no_room_is_refused(tmp_path: Path) -> None:
+    """The kernel delivers the packet without the descriptor; who asked waits for a word."""
+    loop_side, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent: Any = object.__new__(Parent)
+    with loop_side, ours:
+        loop_side.send(pack({"number": 7, "title": "job"}))
+        parent._serve_loop(daemon._Loop(0, ours, 0.0))
+        loop_side.settimeout(WITHIN_S)
+        assert unpack(loop_side.recv(4096)) == {"number": 7, "error": os.strerror(errno.EMFILE)}
 
 
 def test_a_killed_parent_takes_its_loop_along(
