@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,15 +129,18 @@ def test_the_page_works(cluster: ApiCluster, project: Path, page: str) -> None:
     command = [*mocha, f"tests/functional/{page}.js"]
     if page == "stats":
         command += ["--grep", POPUP, "--invert"]
-    done = subprocess.run(
-        ["node", *command],
-        cwd=project,
-        env={**os.environ, "CHROMIUM": CHROMIUM, "CHROMIUM_FLAGS": json.dumps(flags)},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    # Browsers that are killed leave their sockets behind, whose names must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as scratch:
+        told = {"CHROMIUM": CHROMIUM, "CHROMIUM_FLAGS": json.dumps(flags), "TMPDIR": scratch}
+        done = subprocess.run(
+            ["node", *command],
+            cwd=project,
+            env={**os.environ, **told},
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert " passing" in done.stdout
 

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -181,6 +181,8 @@ def browsing(directory: Path) -> Iterator[Page]:
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+        with suppress(OSError):  # a directory of its own in /tmp, since the name must be short
+            shutil.rmtree((profile / "SingletonSocket").readlink().parent)
         loop.run_until_complete(asyncio.sleep(0))
         loop.close()
         log.close()

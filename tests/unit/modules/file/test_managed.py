@@ -55,11 +55,10 @@ def ctx(roots, tmp_path):
     return ctx
 
 
-@pytest.fixture
-def scratch(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def scratch(tmp_path_factory, monkeypatch):
     """Where private files are kept for a while."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("scratch")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
 
