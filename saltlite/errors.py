@@ -18,6 +18,7 @@ The tree::
     ├── AccessDenied         a file of a daemon is closed to whoever runs a command
     ├── MasterRefused        a clear command was answered with an error (name, message)
     ├── LoginsBusy           a login cannot be checked now, right or wrong
+    ├── LoginUnchecked       the module that checks a login has failed over it
     ├── StoreError           something could not be recorded on disk
     │   ├── ServerAway       a database server cannot be reached or used now
     │   └── RecordRefused    a database server does not take what it was given
@@ -152,6 +153,10 @@ class MasterRefused(SaltliteError):
         self.name = name
         self.message = message
         super().__init__(message)
+
+
+class LoginUnchecked(SaltliteError):
+    """A module of external authentication failed over a login, which counts as wrong."""
 
 
 class LoginsBusy(SaltliteError):

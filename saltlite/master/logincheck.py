@@ -5,7 +5,6 @@ Only modules that ``external_auth`` names are asked.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,14 +16,12 @@ from saltlite.core.access import (
     find_fault,
     user_entries,
 )
-from saltlite.errors import SaltliteError
+from saltlite.errors import LoginUnchecked, SaltliteError
 from saltlite.loader.auth import LoginModule, load_module, module_names
 from saltlite.master.loginproof import LoginProof
 from saltlite.master.logins import NO_LOGIN, read_login
 from saltlite.master.refusals import printable
 from saltlite.providers.login import AuthContext
-
-log = logging.getLogger(__name__)
 
 ENTRIES_LIMIT: Final = 10_000
 
@@ -42,7 +39,7 @@ def is_usable(config: MasterConfig, eauth: object) -> bool:
 def check_login(
     config: MasterConfig, eauth: str, username: str, password: str
 ) -> LoginProof | None:
-    """What a login proves; ``None`` if it is wrong."""
+    """What a login proves; ``None`` if it is wrong. Raises LoginUnchecked."""
     shown = {"eauth": eauth, "username": username, "password": password}
     if read_login(shown) is NO_LOGIN or not is_usable(config, eauth):
         return None
@@ -55,9 +52,8 @@ def check_login(
             module.groups(username, password) if module.groups is not None else []
         )
         entries, whole = _ask_for_rights(config, eauth, module, username, password, groups)
-    except Exception as error:  # noqa: BLE001 - whatever a module does, the login has failed
-        _report_failure(eauth, username, error)
-        return None
+    except Exception as error:
+        raise LoginUnchecked(_describe_failure(eauth, username, error)) from error
     return LoginProof(username, eauth, groups, entries, whole)
 
 
@@ -108,16 +104,19 @@ def _ask_other_module(
 
 
 def recheck_login(config: MasterConfig, eauth: str, username: str) -> bool:
-    """Whether who logged in some time ago would still be let in, as far as can be known."""
+    """Whether who logged in some time ago would still be let in, as far as can be known.
+
+    Raises:
+        LoginUnchecked: the module failed.
+    """
     if not is_usable(config, eauth):
         return False
     try:
         module = load_module(config, eauth, login_context(config, eauth))
         # Most modules can tell only with the password; their tokens live until they expire.
         return module.is_valid is None or module.is_valid(username) is True
-    except Exception as error:  # noqa: BLE001 - whatever a module does, the token is refused
-        _report_failure(eauth, username, error)
-        return False
+    except Exception as error:
+        raise LoginUnchecked(_describe_failure(eauth, username, error)) from error
 
 
 def login_context(config: MasterConfig, eauth: str) -> AuthContext:
@@ -131,10 +130,10 @@ def login_context(config: MasterConfig, eauth: str) -> AuthContext:
     return AuthContext(flat_opts(config), settings)
 
 
-def _report_failure(eauth: str, username: str, error: Exception) -> None:
-    """Say why a module failed. Of an error that is not ours the text could be the password."""
+def _describe_failure(eauth: str, username: str, error: Exception) -> str:
+    """Why a module failed. Of an error that is not ours the text could be the password."""
     why = str(error) if isinstance(error, (SaltliteError, OSError)) else type(error).__name__
-    log.error("eauth %s failed for %s: %s", eauth, printable(username, 80), printable(why))
+    return f"eauth {eauth} failed for {printable(username, 80)}: {printable(why)}"
 
 
 def _read_groups(found: object) -> list[str]:

@@ -30,7 +30,8 @@ import zmq
 from saltlite import process
 from saltlite.core.access import find_fault
 from saltlite.core.dataclasses import dataclass, field
-from saltlite.errors import WireError
+from saltlite.core.rare_lines import RareLine
+from saltlite.errors import LoginUnchecked, WireError
 from saltlite.loader.auth import module_names
 from saltlite.master import logincheck
 from saltlite.master.child import Life
@@ -39,6 +40,7 @@ from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
 from saltlite.master.loginline import AT_ONCE, RECHECKS_AT_ONCE, Login, LoginLine
 from saltlite.master.loginproof import FIELD, LIFE_S, LoginProof, seal_proof
 from saltlite.master.logins import LOAD_LIMIT_BYTES
+from saltlite.master.refusals import printable
 from saltlite.providers.pam import may_check_others
 from saltlite.transport.addresses import ipc
 from saltlite.transport.codec import pack, pack_bin, unpack_bin
@@ -53,6 +55,9 @@ CHECK_LIMIT_S: Final = 10.0
 RESULT_LIMIT_BYTES: Final = 4 * 1024 * 1024
 REQUEST_LIMIT_BYTES: Final = LOAD_LIMIT_BYTES + 64 * 1024
 ACCEPTED_AT_ONCE: Final = 32
+
+FAULT: Final = "fault"
+"""What a child says of a module that failed, in place of what the login proves."""
 
 EXPANDED: Final = "auth.enable_expanded_auth_matching"
 
@@ -80,6 +85,7 @@ class LoginServer:
         self._shared = shared
         self._line = LoginLine(chance)
         self._checks: dict[int, _Check] = {}  # the descriptor that a child writes to
+        self._faults: dict[str, RareLine] = {}  # by module, of those that can be used
 
     def run(self, life: Life) -> None:
         """Take logins until told to stop."""
@@ -115,7 +121,8 @@ class LoginServer:
         # After reading: a check whose result has just come is not late.
         now_s = time.monotonic()
         for fd in [fd for fd, check in self._checks.items() if check.until_s <= now_s]:
-            log.error("A login by %s took too long", self._checks[fd].login.eauth)
+            eauth = self._checks[fd].login.eauth
+            self._tell_fault(eauth, f"A login by {eauth} took too long")
             self._finish(fd, None)
         while self._may_recheck() and (login := self._line.take_recheck(now_s)) is not None:
             self._start(login)
@@ -173,7 +180,7 @@ class LoginServer:
         try:
             mine, pid = self._fork_check(login)
         except OSError as error:  # there can be no more processes or open files now
-            log.error("A login cannot be checked: %s", error.strerror)
+            self._tell_fault(login.eauth, f"A login cannot be checked: {error.strerror}")
             self._line.fail(login, time.monotonic())
             return
         self._poller.register(mine, zmq.POLLIN)
@@ -211,8 +218,12 @@ class LoginServer:
             if found is not None:
                 fields = {"groups": found.groups, "entries": found.entries, "whole": found.whole}
                 _write_all(fd, pack_bin(fields))
-        except BaseException as error:  # noqa: BLE001 - the child ends here, and has said nothing
-            log.error("A login by %s: %s", login.eauth, type(error).__name__)
+        except LoginUnchecked as error:
+            # The parent says it: only it knows how often that was said just now.
+            _write_all(fd, pack_bin({FAULT: str(error)}))
+        except BaseException as error:  # noqa: BLE001 - the child ends here
+            why = f"A login by {login.eauth}: {type(error).__name__}"
+            _write_all(fd, pack_bin({FAULT: why}))
         finally:
             logging.shutdown()
             os._exit(0)
@@ -243,7 +254,8 @@ class LoginServer:
             return
         check.data += part
         if len(check.data) > RESULT_LIMIT_BYTES:
-            log.error("eauth %s has too much to say", check.login.eauth)
+            eauth = check.login.eauth
+            self._tell_fault(eauth, f"eauth {eauth} has too much to say")
             self._finish(fd, None)
         elif not part:
             self._finish(fd, bytes(check.data))
@@ -266,7 +278,10 @@ class LoginServer:
         try:
             found: Any = unpack_bin(data)
         except WireError as error:
-            log.error("eauth %s: %s", login.eauth, error)
+            self._tell_fault(login.eauth, f"eauth {login.eauth}: {error}")
+            return None
+        if FAULT in found:
+            self._tell_fault(login.eauth, printable(str(found[FAULT])))
             return None
         # Name, module and token come from the request: the child has run a module's code.
         return LoginProof(
@@ -278,6 +293,12 @@ class LoginServer:
             token=login.token,
             until=time.monotonic() + LIFE_S,
         )
+
+    def _tell_fault(self, eauth: str, line: str) -> None:
+        """One line now and then for each module: while a server is away each login meets that."""
+        more = self._faults.setdefault(eauth, RareLine()).count(time.monotonic())
+        if more is not None:
+            log.error("%s%s", line, more)
 
     def _end(self, fd: int) -> None:
         """The child is not needed any more."""

@@ -13,6 +13,7 @@ from repository import DATA
 
 from saltlite.config.master import AccessOptions, MasterConfig, PathOptions
 from saltlite.core.access import Call, allows_all
+from saltlite.errors import LoginUnchecked
 from saltlite.master.commands.login import find_entries
 from saltlite.master.logincheck import check_login, is_usable, recheck_login
 from saltlite.master.loginproof import LoginProof
@@ -109,15 +110,15 @@ def test_modules_decide_as_before_a_real_master(tmp_path: Path, source: str) -> 
 
 
 def test_a_module_that_fails_lets_in_nobody_and_tells_no_password(
-    tmp_path: Path, caplog: Any
+    tmp_path: Path,
 ) -> None:
     made = config(tmp_path, bad={}, odd={}, file={"^filename": "/nonexistent"})
-    assert check_login(made, "bad", "x", "s3cr3t") is None
+    with pytest.raises(LoginUnchecked, match=r"^eauth bad failed for x: ValueError$"):
+        check_login(made, "bad", "x", "s3cr3t")
     assert check_login(made, "odd", "x", "s3cr3t") is None
-    assert check_login(made, "file", "x", "s3cr3t") is None
-    assert "eauth bad failed for x: ValueError" in caplog.text
-    assert "/nonexistent" in caplog.text
-    assert "s3cr3t" not in caplog.text
+    with pytest.raises(LoginUnchecked, match=r"/nonexistent") as found:
+        check_login(made, "file", "x", "s3cr3t")
+    assert "s3cr3t" not in str(found.value)
 
 
 def test_which_modules_can_be_used(tmp_path: Path) -> None:

@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 import zmq
 
+from saltlite.errors import LoginUnchecked
 from saltlite.master import logincheck
 from saltlite.master.loginline import Login
 from saltlite.master.loginserver import LoginServer, _Replies
+
+WITHIN_MS = 20_000
 
 
 def test_the_child_that_brings_replies_is_reaped_and_started_anew(tmp_path: Path) -> None:
@@ -74,6 +77,41 @@ def test_a_login_without_room_for_a_check_fails_and_ends_no_other(
     assert set(os.listdir("/proc/self/fd")) == before
     assert not server._checks
     assert list(server._line.due(time.monotonic() + 60)) == [login]
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (LoginUnchecked("eauth ldap failed for kim: no route\n"), "eauth ldap failed for kim: no"),
+        (KeyError("pw"), "A login by ldap: KeyError"),
+    ],
+)
+def test_a_module_that_fails_is_told_of_now_and_then(
+    error: Exception, line: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its server is away, and everybody logs in again and again."""
+
+    def fail(*_words: object) -> None:
+        raise error
+
+    monkeypatch.setattr(logincheck, "is_usable", lambda _config, _eauth: True)
+    monkeypatch.setattr(logincheck, "check_login", fail)
+    nothing = SimpleNamespace(let_go=lambda: None, close=lambda: None)
+    shared: Any = SimpleNamespace(config=None)
+    server: Any = LoginServer(shared, chance=lambda: 0.0)
+    server._life = server._replies = server._listener = nothing
+    server._poller = zmq.Poller()
+    for number in range(5):
+        login = Login(b"%016d" % number, "ldap", f"kim{number}", "pw", {}, b"no")
+        server._line.add(login, time.monotonic())
+        server._start(server._line.take(time.monotonic()))
+        while server._checks:
+            for fd, _events in server._poller.poll(WITHIN_MS):
+                server._read(fd)
+    assert len(list(server._line.due(time.monotonic() + 60))) == 5
+    assert len(caplog.records) == 1
+    assert caplog.records[0].getMessage().startswith(line)
+    assert "\n" not in caplog.records[0].getMessage()
 
 
 # --- what is imported ----------------------------------------------------------------------------
