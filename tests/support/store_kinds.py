@@ -23,7 +23,23 @@ from saltlite.cluster.stores import ClusterStores
 from saltlite.config.load import load_master
 from saltlite.config.master import MasterConfig
 from saltlite.master.embedded import EmbeddedStores, make_key_ring
-from saltlite.master.stores import PublicationKeyRing, Stores
+from saltlite.master.jobcache import Flush
+from saltlite.master.stores import ForwardedReturns, JobStore, PublicationKeyRing, Stores
+
+
+class _TrackedStores(EmbeddedStores):
+    """Files that are opened are closed with their place."""
+
+    def __init__(self, config: MasterConfig, opened: contextlib.ExitStack) -> None:
+        super().__init__(config)
+        self._opened = opened
+
+    def open_jobs(self, *, flush: Flush | None = None, read_only: bool = False) -> JobStore:
+        made = super().open_jobs(flush=flush, read_only=read_only)
+        return self._opened.enter_context(contextlib.closing(made))
+
+    def open_forwarded(self) -> ForwardedReturns:
+        return self._opened.enter_context(contextlib.closing(super().open_forwarded()))
 
 
 class EmbeddedPlace:
@@ -34,9 +50,10 @@ class EmbeddedPlace:
         (self.root / "master").write_text(f"root_dir: {self.root}\njob_cache_sync: never\n")
         self._config = load_master(self.root)
         self._ring = make_key_ring()
+        self._opened = contextlib.ExitStack()
 
     def open(self) -> Stores:
-        stores = EmbeddedStores(self._config)
+        stores = _TrackedStores(self._config, self._opened)
         stores.keys.prepare()
         return stores
 
@@ -46,6 +63,7 @@ class EmbeddedPlace:
 
     def close(self) -> None:
         self._ring.close()
+        self._opened.close()
         shutil.rmtree(self.root)
 
 
