@@ -23,20 +23,33 @@ The clock may have been set back since; an id further ahead is damage, and is pa
 """
 
 
-def new_jid(now: datetime, last: str | None) -> str:
+SHARES: Final = 100
+"""Into so many shares microseconds are divided among those who do not hear of each other's ids."""
+
+
+def new_jid(now: datetime, last: str | None, share: int | None = None) -> str:
     """The id of a job started at ``now`` (UTC), later than the job ``last``.
 
     When the clock stands still or is set back, ids go on from the last one by a microsecond each:
     they never repeat and never go backwards. A ``last`` that is no job id counts for nothing.
+
+    Who has a ``share`` gives only ids that end with its two digits, which nobody else gives.
     """
-    jid = _format_moment(now)
+    jid = _format_moment(_next_of_share(now, share))
     # As text: of equal length and all digits they sort as the times do.
     if last is None or jid > last[:20]:
         return jid
     try:
-        return _format_moment(jid_time(last) + _MICROSECOND)
+        return _format_moment(_next_of_share(jid_time(last) + _MICROSECOND, share))
     except (ValueError, OverflowError):
         return jid
+
+
+def _next_of_share(moment: datetime, share: int | None) -> datetime:
+    """The first moment of that share from this one on."""
+    if share is None:
+        return moment
+    return moment + _MICROSECOND * ((share - moment.microsecond) % SHARES)
 
 
 def usable_jid(jid: str, now: datetime, ahead: timedelta = AHEAD_OF_NOW) -> bool:

@@ -34,7 +34,7 @@ from saltlite.master.acl_files import let_through, user_ids
 from saltlite.master.child import Life
 from saltlite.master.context import Shared, make_context
 from saltlite.master.dispatch import Dispatcher
-from saltlite.master.embedded import open_stores
+from saltlite.master.embedded import make_jid_source, open_stores
 from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.eventqueue import WINDOW
 from saltlite.master.job_mirror import event_returners
@@ -231,6 +231,8 @@ class Master:
             user=process_user(),
             member=member,
             publication=member.ring,
+            # Also while nodes do not hear of each other, with clocks that are off.
+            jids=make_jid_source(member.number),
         )
         # Sessions are the cluster's, and go on.
         noncefile.load(shared.cachedir, shared.replay_table(), time.monotonic())

@@ -65,11 +65,14 @@ def make_key_ring() -> PublicationKeyRing:
     return PublicationKeys()
 
 
-def make_jid_source() -> Jids:
-    """The source of job ids, in memory of this process and of those that it will fork."""
+def make_jid_source(share: int | None = None) -> Jids:
+    """The source of job ids, in memory of this process and of those that it will fork.
+
+    ``share`` is that of a master beside others: see :func:`saltlite.core.jid.new_jid`.
+    """
     from saltlite.master.shared import JidSource
 
-    return JidSource()
+    return JidSource(share)
 
 
 class EmbeddedStores:

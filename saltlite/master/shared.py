@@ -162,11 +162,15 @@ class PublicationKeys:
 
 
 class JidSource:
-    """Job ids that no two workers give twice and that never go backwards."""
+    """Job ids that no two workers give twice and that never go backwards.
+
+    With a ``share`` no other source with another one gives them either.
+    """
 
     _LIMIT: Final = 64
 
-    def __init__(self) -> None:
+    def __init__(self, share: int | None = None) -> None:
+        self._share = share
         self._area = SharedArea("saltlite-last-jid", _PAGE)
 
     def seed(self, last: str | None) -> None:
@@ -178,7 +182,7 @@ class JidSource:
         """A jid for this moment, or just above the last one."""
         with self._area.lock():
             # Read and written under one lock, or two workers would give the same one.
-            jid = new_jid(now, self._read() or None)
+            jid = new_jid(now, self._read() or None, self._share)
             self._write(jid)
         return jid
 

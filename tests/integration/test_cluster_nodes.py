@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 
 import databases
 import psutil
@@ -228,6 +230,32 @@ def test_all_nodes_are_killed_at_once(nodes: Nodes) -> None:
     # Nobody had to sign in because of another key, and serials went on.
     assert stored(nodes, "SELECT max(generation) FROM publication_keys") == generation
     assert stored(nodes, "SELECT max(serial) FROM publications")[0][0] > serial
+
+
+def test_nodes_that_are_alone_give_no_jid_twice(nodes: Nodes) -> None:
+    """With clocks that were ahead they would all go on from the same one, a microsecond each."""
+    nodes.answers(nodes.all[0])
+    ahead = f"{datetime.now(timezone.utc) + timedelta(hours=1):%Y%m%d%H%M%S}000000"
+    latest = "(SELECT max(jid) FROM jobs)"
+    stored(nodes, f"UPDATE jobs SET jid = '{ahead}' WHERE jid = {latest} RETURNING jid")
+    for node in nodes.all:
+        kill_node(node)
+        node.start_master()
+    for node in nodes.all:
+        eventually(lambda node=node: len(nodes.answers(node)) == 3, what="all answer")
+    nodes.server.stop()
+    told = [node.salt("*", "test.ping", "--async") for node in nodes.all for _ in range(4)]
+    nodes.server.start()
+    jids = [found[0] for one in told if (found := re.findall(r"\b\d{20}\b", one.stdout))]
+    # The first one of a node may have been under way to PostgreSQL.
+    assert len(jids) >= 9, [(one.exit_code, one.stdout, one.stderr) for one in told]
+    assert all(jid > ahead for jid in jids)
+    assert len(set(jids)) == len(jids)
+    eventually(
+        lambda: not set(jids) - {row[0] for row in stored(nodes, "SELECT jid FROM jobs")},
+        within_s=60,
+        what="all are on record",
+    )
 
 
 def test_postgresql_is_back_after_the_masters(nodes: Nodes) -> None:

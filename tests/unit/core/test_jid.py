@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltlite.core.jid import jid_time, latest_stored, latest_usable, new_jid, usable_jid
+from saltlite.core.jid import (
+    SHARES,
+    jid_time,
+    latest_stored,
+    latest_usable,
+    new_jid,
+    usable_jid,
+)
 
 NOON = datetime(2026, 11, 20, 12, 8, 59, 431099, tzinfo=timezone.utc)
 TIMES = st.datetimes(
@@ -47,6 +54,26 @@ def test_ids_only_grow_whatever_the_clock_does(times):
         assert jid.isdigit()
         assert last is None or jid > last
         last = jid
+
+
+@given(st.lists(st.tuples(TIMES, st.integers(0, 300)), min_size=1, max_size=20))
+def test_ids_of_different_shares_never_meet(moments):
+    """Each goes on from the highest of all that are on record, as a node does at its start."""
+    given_by, last = {}, None
+    for now, share in moments:
+        jid = new_jid(now, last, share)
+        assert last is None or jid > last
+        assert int(jid[-2:]) == share % SHARES
+        mine = new_jid(now, jid, (share + 1) % SHARES)
+        assert given_by.setdefault(jid, share) == share
+        assert given_by.setdefault(mine, share + 1) == share + 1
+        last = max(jid, mine)
+
+
+def test_a_share_takes_less_than_a_millisecond():
+    assert new_jid(NOON, None, 7) == "20261120120859431107"
+    assert new_jid(NOON, "20261120120859431107", 7) == "20261120120859431207"
+    assert new_jid(NOON, "20261120120859999999", 99) == "20261120120900000099"
 
 
 @given(TIMES)

@@ -95,6 +95,15 @@ def test_no_jid_is_given_twice_or_backwards() -> None:
     assert given == [f"202601020304050000{n}" for n in (11, 12, 13, 15)]
 
 
+def test_sources_with_shares_give_different_jids_from_the_same_one_on() -> None:
+    sources = [JidSource(share) for share in (1, 2, 3)]
+    for one in sources:
+        one.seed("20260102040405000010")
+    given = [one.next(NOW) for one in sources for _ in range(3)]
+    assert len(set(given)) == 9
+    assert given[:3] == [f"202601020404050{n}01" for n in ("001", "002", "003")]
+
+
 def test_a_fresh_source_uses_the_clock() -> None:
     source = JidSource()
     source.seed(None)
