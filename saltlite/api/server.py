@@ -25,6 +25,7 @@ from saltlite.api import limits
 from saltlite.api.app import App
 from saltlite.api.messages import Answer, HttpError, Request, reason_of
 from saltlite.core.numbers import is_digits
+from saltlite.core.rare_lines import RareLine
 from saltlite.transport.tcp import origin_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ PARSED_HEADERS_MOST: Final = 4 * limits.HEADER_BYTES_MOST
 
 ACCEPTED_AT_ONCE: Final = 16
 """Connections taken before other work gets its turn."""
+
+ACCEPT_PAUSE_S: Final = 0.1
+"""Between two looks while there is no descriptor for a connection."""
 
 METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 FULL: Final = (
@@ -352,6 +356,7 @@ class ApiServer(HTTPServer):
         self._waiting: dict[Any, None] = {}
         self._of_address: Counter[str] = Counter()
         self._count = 0
+        self._not_accepted = RareLine()
         self._most = connections_most
         self.gateway = Gateway(app, on_wait=self._note_waiting, on_headers=self._note_headers)
         super().initialize(
@@ -375,14 +380,18 @@ class ApiServer(HTTPServer):
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Listen, with few connections accepted at once, so that requests in hand go on."""
-        loop = IOLoop.current()
         for listener in sockets:
             number = listener.fileno()
             self._sockets[number] = listener
-            self._handlers[number] = partial(loop.remove_handler, number)
-            loop.add_handler(number, partial(self._accept_some, listener), IOLoop.READ)
+            self._handlers[number] = partial(IOLoop.current().remove_handler, number)
+            self._await_some(listener)
 
-    def _accept_some(self, listener: socket.socket, _number: int, _events: int) -> None:
+    def _await_some(self, listener: socket.socket) -> None:
+        if listener.fileno() >= 0:  # the server may have been stopped meanwhile
+            take = partial(self._accept_some, listener)
+            IOLoop.current().add_handler(listener.fileno(), take, IOLoop.READ)
+
+    def _accept_some(self, listener: socket.socket, number: int, _events: int) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 connection, address = listener.accept()
@@ -392,7 +401,13 @@ class ApiServer(HTTPServer):
                 continue
             except OSError as error:  # no descriptor is left, whatever was reckoned with
                 self._make_room()
-                log.warning("A connection cannot be accepted: %s", error.strerror)
+                more = self._not_accepted.count(time.monotonic())
+                if more is not None:
+                    log.warning("A connection cannot be accepted: %s%s", error.strerror, more)
+                # It stays readable, and would be looked at without rest.
+                loop = IOLoop.current()
+                loop.remove_handler(number)
+                loop.call_later(ACCEPT_PAUSE_S, self._await_some, listener)
                 return
             self._handle_connection(connection, address)
 

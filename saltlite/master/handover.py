@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,9 @@ from saltlite.transport.codec import pack_bin, unpack_bin
 
 HAND_OVER_S: Final = 5.0
 """How long both sides may take to understand each other."""
+
+NO_ROOM_S: Final = 0.1
+"""Between two looks while there is no descriptor for a connection."""
 
 REQUEST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 BACKLOG: Final = 128
@@ -52,6 +56,20 @@ def hand_over(path: Path, message: Mapping[str, Plain]) -> bool:
     if not answer:
         raise ConnectionEnded("no answer")
     return answer == TAKEN
+
+
+def accept(listener: socket.socket) -> socket.socket | None:
+    """The next connection; ``None`` if whoever wanted one has gone, or there is no room for it.
+
+    Without room the listener stays readable: a moment passes, or its caller would never rest.
+    """
+    try:
+        return listener.accept()[0]
+    except (BlockingIOError, ConnectionError):
+        return None
+    except OSError:
+        time.sleep(NO_ROOM_S)
+        return None
 
 
 def listen(path: Path) -> socket.socket:

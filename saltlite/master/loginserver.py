@@ -36,7 +36,7 @@ from saltlite.loader.auth import module_names
 from saltlite.master import logincheck
 from saltlite.master.child import Life
 from saltlite.master.deferred_replies import AGAIN
-from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, listen, receive
+from saltlite.master.handover import FULL, HAND_OVER_S, TAKEN, accept, listen, receive
 from saltlite.master.loginline import AT_ONCE, RECHECKS_AT_ONCE, Login, LoginLine
 from saltlite.master.loginproof import FIELD, LIFE_S, LoginProof, seal_proof
 from saltlite.master.logins import LOAD_LIMIT_BYTES
@@ -149,9 +149,8 @@ class LoginServer:
 
     def _accept(self) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
-            try:
-                connection, _address = self._listener.accept()
-            except OSError:
+            connection = accept(self._listener)
+            if connection is None:
                 return
             with connection:
                 self._take(connection)

@@ -38,6 +38,7 @@ from saltlite.master.handover import (
     FULL,
     HAND_OVER_S,
     TAKEN,
+    accept,
     listen,
     receive,
 )
@@ -151,10 +152,8 @@ class RunServer:
             self._listener.close()
 
     def _take(self, listener: socket.socket, life: Life) -> None:
-        try:
-            connection, _address = listener.accept()
-        # Who connected has gone before it was accepted.
-        except OSError:
+        connection = accept(listener)
+        if connection is None:
             return
         with connection:
             # Nothing else is done meanwhile, so who hangs gets five seconds.

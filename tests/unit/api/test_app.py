@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
+import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -355,6 +359,52 @@ async def send(port: int, head: str, body: bytes = b"") -> bytes:
     line = await reader.readline()
     writer.close()
     return line
+
+
+class FullMachine:
+    """A listener of a machine that has no room for another open file, for a while."""
+
+    def __init__(self, listener: socket.socket, *, refused: int) -> None:
+        self._listener, self._refused = listener, refused
+        self.asked = 0
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def accept(self) -> Any:
+        self.asked += 1
+        if self.asked <= self._refused:
+            raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
+        return self._listener.accept()
+
+
+def test_without_room_for_a_connection_it_waits_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from tornado.netutil import bind_sockets
+
+    monkeypatch.setattr("saltlite.api.server.ACCEPT_PAUSE_S", 0.02)
+
+    async def work() -> int:
+        server = ApiServer(make_app(Master()))
+        (listener,) = bind_sockets(0, "127.0.0.1")
+        full: Any = FullMachine(listener, refused=5)
+        server.add_sockets([full])
+        line = await send(listener.getsockname()[1], "GET / HTTP/1.1\nHost: x\n")
+        assert line.startswith(b"HTTP/1.1 ")
+        server.stop()
+        return int(full.asked)
+
+    begun_s = time.monotonic()
+    asked = run(work)
+    assert time.monotonic() - begun_s >= 5 * 0.02
+    # Five times without room, the connection, and that there is no other.
+    assert asked == 7
+    said = [one for one in caplog.records if "cannot be accepted" in one.getMessage()]
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("path", ["/login", "/token", "/keys", "/logout"])
