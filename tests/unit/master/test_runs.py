@@ -89,8 +89,10 @@ def test_a_run_that_cannot_be_watched_is_ended_and_does_not_begin_again(
 ) -> None:
     """It may have done half of its work by then."""
     lost: list[str] = []
+    begun: list[int] = []
 
-    def full(_pid: int) -> int:
+    def full(pid: int) -> int:
+        begun.append(pid)
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     monkeypatch.setattr(os, "pidfd_open", full)
@@ -99,7 +101,7 @@ def test_a_run_that_cannot_be_watched_is_ended_and_does_not_begin_again(
     server._start_waiting(LIFE)
     assert (list(server._waiting), server._running, lost) == ([], {}, [REQUEST.fun])
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(begun[0], os.WNOHANG)
 
 
 def test_a_lost_run_that_nobody_can_be_told_of_ends_no_other(
