@@ -272,7 +272,8 @@ class Kernel:
         one = next(one for one in self.processes if one.pid == pid)
         if one.is_alive:
             return 0, 0
-        assert not one.is_reaped
+        if one.is_reaped:
+            raise ChildProcessError(errno.ECHILD, os.strerror(errno.ECHILD))
         one.is_reaped = True
         return pid, one.status
 
