@@ -7,7 +7,7 @@ events, keeps its record, and where somebody waits for the value pushes the repl
 crashes ends nothing else, and all of them end with the master.
 
 ``RUNS_AT_ONCE`` processes at most; ``WAITING_MOST`` more requests wait; beyond that they are
-refused at once.
+refused at once. Of each a minion has a share, so that one alone does not keep it from everybody.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import os
 import signal
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -53,6 +54,8 @@ log = logging.getLogger(__name__)
 
 RUNS_AT_ONCE: Final = 50
 WAITING_MOST: Final = 1000
+RUNS_OF_MINION: Final = 10
+WAITING_OF_MINION: Final = 100
 STOP_S: Final = 3.0
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that RunServer has a handler for, and its children have not."""
@@ -160,13 +163,13 @@ class RunServer:
             connection.settimeout(HAND_OVER_S)
             try:
                 request = _receive(connection)
-                full = self._count_waiting() >= self._limits.waiting
+                full = self._is_full_for(request)
                 connection.sendall(FULL if full else TAKEN)
             except (OSError, WireError) as error:
                 log.warning("A request to run something was not understood: %s", error)
                 return
         if full:
-            log.error("%d runs wait already; %s is refused", self._limits.waiting, request.fun)
+            log.error("Too many runs wait already; %s is refused", request.fun)
             return
         # In line only once its caller knows: one that heard nothing takes it for refused.
         if request.kind == FILE_HASH:
@@ -175,16 +178,35 @@ class RunServer:
             self._waiting.append(request)
         self._start_waiting(life)
 
-    def _count_waiting(self) -> int:
-        return len(self._waiting) + sum(map(len, self._hashes.values()))
+    def _is_full_for(self, request: RunRequest) -> bool:
+        """Whether there is no place in the line for one more of who asks."""
+        waiting = [*self._waiting, *chain.from_iterable(self._hashes.values())]
+        if len(waiting) >= self._limits.waiting:
+            return True
+        own = sum(one.minion == request.minion for one in waiting) if request.minion else 0
+        return own >= WAITING_OF_MINION
 
     def _start_waiting(self, life: Life) -> None:
         self._start_hashes(life)
-        while self._waiting and len(self._running) - len(self._hashing) < self._limits.at_once:
-            # It leaves the line when it runs: without room for a process it stays the first.
-            if self._try_to_start([self._waiting[0]], life) is None:
+        while len(self._running) - len(self._hashing) < self._limits.at_once:
+            place = self._find_next()
+            # It leaves the line when it runs: without room for a process it stays where it is.
+            if place is None or self._try_to_start([self._waiting[place]], life) is None:
                 return
-            self._waiting.popleft()
+            del self._waiting[place]
+
+    def _find_next(self) -> int | None:
+        """The place in the line of who is next: the first whose minion has not its share yet."""
+        if not self._waiting:
+            return None
+        at_work = Counter(
+            one.minion
+            for _pid, requests in self._running.values()
+            for one in requests
+            if one.minion and one.kind != FILE_HASH
+        )
+        places = enumerate(self._waiting)
+        return next((at for at, one in places if at_work[one.minion] < RUNS_OF_MINION), None)
 
     def _start_hashes(self, life: Life) -> None:
         """One child for each file, whoever asks; who comes later is answered by the next one."""

@@ -56,8 +56,12 @@ def is_slow(ctx: MasterContext, load: Mapping[str, object]) -> bool:
 
 
 def minion_publish(ctx: MasterContext, request: OpenedRequest) -> dict[str, Plain]:
-    """The waiting form; real minions use ``minion_pub`` and ``pub_ret``, and so do ours."""
-    ctx.refusals.refuse("minion_publish", f"minion {request.id}: not built")
+    """The form in which the master would wait for the returns; nothing is published.
+
+    Nobody can rely on it, since Salt's masters fail in it; minions use :func:`minion_pub` and
+    :func:`pub_ret`.
+    """
+    ctx.refusals.refuse("minion_publish", f"minion {request.id}: minions use minion_pub")
     return {}
 
 

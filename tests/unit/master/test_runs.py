@@ -17,7 +17,7 @@ import zmq
 from saltlite.config.master import FileOptions, MasterConfig, PathOptions
 from saltlite.core.dataclasses import replace
 from saltlite.master.run_requests import FILE_HASH, RunOutcome, RunRequest
-from saltlite.master.runs import RunServer
+from saltlite.master.runs import RUNS_OF_MINION, WAITING_MOST, WAITING_OF_MINION, RunServer
 
 WITHIN_S = 30.0
 REQUEST = RunRequest("runner", "test.arg", "20240101000000000000", "root")
@@ -150,7 +150,46 @@ def test_one_child_takes_a_hash_for_all_who_ask(
     del server._hashing[1]
     server._start_waiting(LIFE)
     assert [one.nonce for one in started[3]] == ["4"]
-    assert server._count_waiting() == 1
+    assert list(server._hashes) == ["a"]
+
+
+def test_a_minion_has_a_share_of_the_places_at_work(
+    server: RunServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[RunRequest] = []
+
+    def start(requests: list[RunRequest], _life: Any) -> int:
+        started.extend(requests)
+        server._running[len(started)] = (0, requests)
+        return len(started)
+
+    monkeypatch.setattr(server, "_start", start)
+    many = [replace(REQUEST, minion="web1", nonce=str(one)) for one in range(RUNS_OF_MINION + 2)]
+    late = [replace(REQUEST, minion="web2"), REQUEST]
+    server._waiting.extend([*many, *late])
+    server._start_waiting(LIFE)
+    assert started == [*many[:RUNS_OF_MINION], *late]
+    del server._running[1]
+    server._start_waiting(LIFE)
+    assert started[-1] == many[RUNS_OF_MINION]  # and after it those that came later
+    assert list(server._waiting) == many[RUNS_OF_MINION + 1 :]
+
+
+def test_a_minion_has_a_share_of_the_line(server: RunServer) -> None:
+    runs = [replace(REQUEST, minion="web1") for _ in range(WAITING_OF_MINION // 2)]
+    hashes = [replace(ask_hash("a", ""), minion="web1") for _ in range(WAITING_OF_MINION // 2)]
+    server._waiting.extend(runs[1:])
+    server._hashes["a"] = hashes
+    assert not server._is_full_for(runs[0])
+    server._waiting.append(runs[0])
+    assert server._is_full_for(runs[0])
+    assert server._is_full_for(hashes[0])
+    assert not server._is_full_for(replace(REQUEST, minion="web2"))
+    # Users have no share: one name may stand for all that an API does.
+    server._waiting.extend([REQUEST] * (WAITING_MOST - WAITING_OF_MINION - 1))
+    assert not server._is_full_for(REQUEST)
+    server._waiting.append(REQUEST)
+    assert server._is_full_for(REQUEST)
 
 
 def test_a_hash_that_is_asked_for_is_answered_for_all(tmp_path: Path) -> None:
