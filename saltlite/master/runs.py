@@ -32,6 +32,7 @@ from saltlite.channel.master import seal_reply
 from saltlite.config.master import MasterConfig
 from saltlite.core import tags
 from saltlite.core.dataclasses import dataclass
+from saltlite.core.rare_lines import RareLine
 from saltlite.errors import WireError
 from saltlite.master.child import BEAT_S, Life
 from saltlite.master.deferred_replies import push_reply
@@ -43,6 +44,7 @@ from saltlite.master.handover import (
     listen,
     receive,
 )
+from saltlite.master.refusals import printable
 from saltlite.master.run_requests import FILE_HASH, RunOutcome, RunRequest
 from saltlite.transport.bus import stamp
 from saltlite.transport.codec import pack
@@ -112,6 +114,7 @@ class RunServer:
         self._source = source
         self._listener: socket.socket | None = None
         self._until_s: dict[int, float] = {}  # pidfd → when its run is ended
+        self._refused_lines = RareLine()
         self._overdue: set[int] = set()  # pidfds of those that were told to end
         self._waiting: deque[RunRequest] = deque()
         self._hashes: dict[str, list[RunRequest]] = {}  # file → who waits for its hash
@@ -169,7 +172,10 @@ class RunServer:
                 log.warning("A request to run something was not understood: %s", error)
                 return
         if full:
-            log.error("Too many runs wait already; %s is refused", request.fun)
+            more = self._refused_lines.count(time.monotonic())
+            if more is not None:
+                who = printable(request.minion or request.user, 80)
+                log.error("Too many runs wait; %.80s of %s is refused%s", request.fun, who, more)
             return
         # In line only once its caller knows: one that heard nothing takes it for refused.
         if request.kind == FILE_HASH:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,8 @@ import pytest
 import zmq
 
 from saltlite.config.master import FileOptions, MasterConfig, PathOptions
-from saltlite.core.dataclasses import replace
+from saltlite.core.dataclasses import asdict, replace
+from saltlite.master.handover import hand_over, listen
 from saltlite.master.run_requests import FILE_HASH, RunOutcome, RunRequest
 from saltlite.master.runs import RUNS_OF_MINION, WAITING_MOST, WAITING_OF_MINION, RunServer
 
@@ -190,6 +192,21 @@ def test_a_minion_has_a_share_of_the_line(server: RunServer) -> None:
     assert not server._is_full_for(REQUEST)
     server._waiting.append(REQUEST)
     assert server._is_full_for(REQUEST)
+
+
+def test_a_refused_minion_hears_it_and_the_log_has_one_line(
+    server: RunServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server._waiting.extend([replace(REQUEST, minion="web1")] * WAITING_OF_MINION)
+    path = tmp_path / "runs.ipc"
+    with listen(path) as listener:
+        for _ in range(5):
+            with ThreadPoolExecutor(1) as caller:
+                heard = caller.submit(hand_over, path, asdict(replace(REQUEST, minion="web1")))
+                server._take(listener, LIFE)
+                assert heard.result(WITHIN_S) is False
+    assert len(server._waiting) == WAITING_OF_MINION
+    assert caplog.messages == ["Too many runs wait; test.arg of web1 is refused"]
 
 
 def test_a_hash_that_is_asked_for_is_answered_for_all(tmp_path: Path) -> None:
