@@ -80,6 +80,9 @@ class _Running:
     started: int = 0
     """When its process did, as ``start_ticks`` has it: another one may get the same id."""
 
+    end_by: int = 0
+    """The signal to end it by as soon as its process is known."""
+
     slotless: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -280,6 +283,8 @@ class Executor:
             running.pid = int(message["pid"])
             # Asked while it is this process for certain; later another one may have its id.
             running.started = start_ticks(running.pid)
+            if running.end_by:
+                self.signal(running.jid, running.end_by)
         elif op == "state":
             state = {name: value for name, value in message.items() if name != "op"}
             self._services.tell_state(running.jid, running.master, state)
@@ -328,11 +333,12 @@ class Executor:
         found = [one.pid for one in self._known() if one.jid == jid]
         if not found:
             return ""
-        pid = found[0]
+        pid, ends = found[0], number in (signal.SIGTERM, signal.SIGKILL)
+        if not pid and ends:
+            return self._end_early(jid, number)
         # With ``multiprocessing: False`` a job is a thread here: the signal would end the minion.
         if pid in (0, os.getpid()):
             return f"Job {jid} has no process of its own to be signalled"
-        ends = number in (signal.SIGTERM, signal.SIGKILL)
         if not self._is_alive(jid):
             return f"Job {jid} was not running and job data has been  cleaned up"
         # Before the job is killed: what it started is then a child of init and not to be found.
@@ -345,6 +351,19 @@ class Executor:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
         return f"Signal {number} sent to job {jid} at pid {pid}"
+
+    def _end_early(self, jid: str, number: int) -> str:
+        """End a job that waits for its turn, or whose process has just been asked for."""
+        waiting = next((one for one in self._waiting if one.jid == jid), None)
+        if waiting is None:
+            self._running[jid].end_by = number
+            return f"Signal {number} will be sent to job {jid} as soon as it has a process"
+        self._waiting.remove(waiting)
+        why = f"The job was ended by {signal_name(number)} before its turn came."
+        self._return_failure(waiting.job, waiting.master, why)
+        # Last, as at the end of one that ran.
+        self._proc.remove(jid)
+        return f"Job {jid} waited for its turn and will not run"
 
     def _is_alive(self, jid: str) -> bool:
         """Whether the process that a job had is still that one."""

@@ -287,6 +287,43 @@ def test_signals_reach_the_job_and_what_it_has_started(play: Callable[..., None]
     play(scenario)
 
 
+def test_a_job_that_waits_for_its_turn_can_be_ended(play: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        first, second, third = (
+            bench.job("test.sleep", 60),
+            *(bench.job("test.echo", number) for number in (2, 3)),
+        )
+        for job in (first, second, third):
+            bench.executor.take(TakenJob.of(job), "m:1")
+        said = bench.executor.signal(second["jid"], signal.SIGTERM)
+        assert said == f"Job {second['jid']} waited for its turn and will not run"
+        load = await bench.result(second)
+        assert load["return"] == "The job was ended by SIGTERM before its turn came."
+        assert (load["retcode"], load["success"]) == (254, False)
+        # Other signals mean something to who runs.
+        told = bench.executor.signal(third["jid"], signal.SIGUSR1)
+        assert told == f"Job {third['jid']} has no process of its own to be signalled"
+        await bench.pid(first)
+        bench.executor.signal(first["jid"], signal.SIGKILL)
+        assert (await bench.result(third))["return"] == 3
+
+    play(scenario, process_count_max=1)
+
+
+def test_a_job_whose_process_is_about_to_be_made_is_ended_when_it_is(
+    play: Callable[..., None],
+) -> None:
+    async def scenario(bench: Bench) -> None:
+        job = bench.job("test.sleep", 60)
+        bench.executor.take(TakenJob.of(job), "m:1")
+        said = bench.executor.signal(job["jid"], signal.SIGKILL)
+        assert said == (f"Signal 9 will be sent to job {job['jid']} as soon as it has a process")
+        load = await bench.result(job)
+        assert load["return"] == "The job's process was ended by SIGKILL."
+
+    play(scenario)
+
+
 def test_when_no_process_can_be_made_the_job_says_so(play: Callable[..., None]) -> None:
     async def scenario(bench: Bench) -> None:
         load = await bench.run("test.ping")
