@@ -115,6 +115,7 @@ BREACHES: dict[str, list[Callable[[Lines], None]]] = {
     "P-ret": [
         lose("return", jid="jid2", minion="m1"),
         lose("return", jid="jid2", minion="sim1"),
+        lose("acked", jid="jid2", minion="sim1"),
         spoil("return", {"jid": "jid2", "minion": "m1"}, digest="another"),
     ],
     "P-dead": [spoil("return", {"jid": "jid1", "minion": "m1"}, retcode=254)],
@@ -254,6 +255,7 @@ def test_what_is_allowed_is_no_breach() -> None:
              minions=["m1"], pids=[], is_disk_lost=False)
     )  # fmt: skip
     first(lines, "return", jid="jid3", minion="m1").update(retcode=254, digest="cut short")
+    first(lines, "acked", jid="jid3")["kind"] = "unkept"  # it was told so
     drop(lines, "cli")
     drop(lines, "log", daemon="master")  # who would have said so was killed with it
     lines.append(

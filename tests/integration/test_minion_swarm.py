@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import runpy
+import select
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -131,3 +135,26 @@ def test_a_refused_swarm_says_that_it_lost_all(keys: Path) -> None:
     assert [one["phase"] for one in reports] == ["ready", "summary"]
     assert reports[0]["lost"] == 3
     assert reports[1]["pending"] >= 3
+
+
+def test_what_the_simulator_has_not_read_yet_is_not_the_masters_delay() -> None:
+    """One process for thousands reads late at times, and must not ask once more for that."""
+    simulator = SimpleNamespace(**runpy.run_path(str(SWARM), run_name="simulator"))
+    problems: list[str] = []
+    swarm = SimpleNamespace(problem=problems.append, retries=0, timeout_s=10, is_patient=True)
+    minion = simulator.Minion(swarm, "sim0", None)
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        minion._requests = simulator.Connection(
+            simulator.Poller(), master.getsockname(), b"REQ",
+            on_open=minion._next, on_message=minion._replied, on_close=minion._dropped,
+        )  # fmt: skip
+        minion._nonce = b"asked"
+        with master.accept()[0] as peer:
+            peer.send(b"x")
+            assert select.select([minion._requests.fd], [], [], 10)[0]
+            minion.tick(minion._deadline_s + 1)
+            assert (minion._nonce, swarm.retries) == (b"asked", 0)
+            minion._requests.readable()
+            minion.tick(minion._deadline_s + 1)
+    assert (minion._nonce, swarm.retries) == (b"", 1)
+    assert problems == ["sim0: no reply within 10 s"]

@@ -139,6 +139,18 @@ def _check_returns(run: Checked) -> Iterator[str]:
     for one in run.history.of("acked"):
         if (one["jid"], one["minion"]) not in run.returns:
             yield f"{one['minion']}'s return of {one['jid']} was acknowledged and is not on record"
+    yield from _check_simulated(run)
+
+
+def _check_simulated(run: Checked) -> Iterator[str]:
+    """Each simulated minion that took a job has heard in the end what becomes of its return."""
+    history = run.history
+    took = {(one["jid"], one["minion"]) for one in history.of("seen")}
+    heard = {
+        (one["jid"], one["minion"]) for kind in ("acked", "unkept") for one in history.of(kind)
+    }
+    for jid, count in Counter(jid for jid, _ in took - heard).items():
+        yield f"{count} simulated minions took {jid} and have heard nothing of their returns"
 
 
 def _check_return(run: Checked, minion: str, number: int) -> Iterator[str]:

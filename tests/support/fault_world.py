@@ -108,6 +108,8 @@ class World:
         self._turn = -1
         self._told: set[str] = set()
         self._swarm_place = 0
+        self._swarm_notes: list[str] = []
+        self._swarm_owes: Counter[str] = Counter()
         self._build(real_salt)
 
     def _build(self, real_salt: bool) -> None:
@@ -455,6 +457,9 @@ class World:
 
     def _is_at_rest(self, store: JobStore) -> bool:
         time.sleep(0.3)
+        self._read_swarm()
+        if any(self._swarm_owes.values()):
+            return False
         jids = self._jids(store)
         for minion in self.minions:
             started = {
@@ -488,7 +493,8 @@ class World:
     def note_records(self) -> None:
         """Write down what minions ran and what is on record of this seed's jobs."""
         # What is acknowledged while the records are read may not be found in them.
-        noted = self._read_swarm()
+        self._read_swarm()
+        noted, self._swarm_notes = self._swarm_notes, []
         offset_s = time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
         for minion in self.everybody:
             is_real = minion in self.real
@@ -510,16 +516,19 @@ class World:
                 self.history.copy(line)
         self._told.update(jid for jid, _, _ in jobs)
 
-    def _read_swarm(self) -> list[str]:
-        """What the simulator has noted since this was last asked."""
+    def _read_swarm(self) -> None:
+        """Take in what the simulator has noted since this was last asked."""
         path = self.root / "swarm.jsonl"
         if not path.exists():
-            return []
+            return
         with path.open("rb") as file:
             file.seek(self._swarm_place)
             whole, _, _ = file.read().rpartition(b"\n")
         self._swarm_place += len(whole) + 1 if whole else 0
-        return whole.decode().splitlines()
+        lines = whole.decode().splitlines()
+        self._swarm_notes += lines
+        for one in map(json.loads, lines):
+            self._swarm_owes[one["jid"]] += 1 if one["kind"] == "seen" else -1
 
     def note_usage(self, when: str) -> None:
         """Processes, what they hold, and files that are to be few."""
