@@ -21,7 +21,7 @@ import zmq
 
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.feeds import EventExchange, ReturnFeed
+from saltlite.cluster.feeds import EventExchange, PlacedEvent, ReturnFeed
 from saltlite.cluster.gone import sweep_gone
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.key_ring import ClusterKeyRing
@@ -139,6 +139,7 @@ class ClusterBridge:
         self._away_lines = RareLine()
         self._copy_errors = RareLine()
         self._outgoing: list[bytes] = []
+        self._placed: list[PlacedEvent] = []
         self._listens = 0
         self._busy_until_s = 0.0
         self._next_returns_s = 0.0
@@ -300,9 +301,13 @@ class ClusterBridge:
 
     def _exchange_events(self) -> None:
         events = self._parts.events
-        while batch := self._outgoing[:EVENTS_BATCH]:
-            events.send(batch)
-            del self._outgoing[: len(batch)]
+        while self._placed or self._outgoing:
+            if not self._placed:
+                self._placed = events.give_places(self._outgoing[:EVENTS_BATCH])
+                del self._outgoing[: len(self._placed)]
+            # What fails may have been done: the same are sent again, with the same places.
+            events.send(self._placed)
+            self._placed = []
         for frame in events.read():
             self._bus.push(frame)
 

@@ -39,9 +39,12 @@ WITH gate AS MATERIALIZED (
     SELECT number, pg_advisory_xact_lock(%s, number::integer) FROM nodes WHERE node = %s
 )
 INSERT INTO events (node, seq, frame)
-SELECT gate.number, nextval('event_places'), one.frame
-FROM gate, unnest(%b::bytea[]) AS one (frame)
+SELECT gate.number, one.seq, one.frame
+FROM gate, unnest(%s::bigint[], %b::bytea[]) AS one (seq, frame)
+ON CONFLICT DO NOTHING
 """
+
+_TAKE_PLACES: Final = "SELECT nextval('event_places') FROM generate_series(1, %s)"
 
 _NEW_EVENTS: Final = """
 SELECT seq, frame FROM events WHERE node = %s AND seq > %s ORDER BY seq LIMIT %s
@@ -124,6 +127,14 @@ class ReturnFeed:
                 return
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedEvent:
+    """An event of this node as the bus has it, and its place among them."""
+
+    place: int
+    frame: bytes
+
+
 class EventExchange:
     """Events of this node that others hear, and theirs that this one does."""
 
@@ -149,13 +160,24 @@ class EventExchange:
             return False
         return True
 
-    def send(self, frames: Sequence[bytes]) -> None:
+    def give_places(self, frames: Sequence[bytes]) -> list[PlacedEvent]:
+        """Their places among the events of this node, behind all that have one.
+
+        Raises:
+            ServerAway: they have none.
+        """
+        places = sorted(place for (place,) in self._engine.execute(_TAKE_PLACES, [len(frames)]))
+        return list(map(PlacedEvent, places, frames))
+
+    def send(self, events: Sequence[PlacedEvent]) -> None:
         """Have the other nodes hear these events.
 
         Raises:
-            ServerAway: they may not have.
+            ServerAway: they may hear them all the same. The same ones sent again are heard once,
+                since each has its place.
         """
-        self._engine.execute(_ADD_EVENTS, [EVENTS_LOCK, self._node, list(frames)])
+        values = [[one.place for one in events], [one.frame for one in events]]
+        self._engine.execute(_ADD_EVENTS, [EVENTS_LOCK, self._node, *values])
 
     def read(self) -> Iterator[bytes]:
         """The events of other nodes since the last call; at the first look, none."""

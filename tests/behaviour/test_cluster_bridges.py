@@ -21,6 +21,7 @@ import zmq
 from cluster import eventually
 from saltlite.cluster import schema
 from saltlite.cluster.engine import ClusterEngine
+from saltlite.cluster.feeds import EventExchange
 from saltlite.cluster.identity import make_cluster_key
 from saltlite.cluster.membership import (
     Membership,
@@ -32,7 +33,7 @@ from saltlite.cluster.membership import (
 from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.config.load import load_master
 from saltlite.core import tags
-from saltlite.errors import ConfigError
+from saltlite.errors import ConfigError, ServerAway
 from saltlite.master.eventpublisher import EventPublisher
 from saltlite.master.jobcache import Stored
 from saltlite.transport.addresses import MasterSockets, ipc
@@ -251,6 +252,31 @@ def test_events_cross_once_and_do_not_come_back(make_nodes: Callable[..., list[N
         assert event is not None
         mine.append(event.tag)
     assert mine.count("salt/minion/m1/start") == 3
+
+
+def test_events_that_an_engine_took_and_did_not_say_so_cross_once(
+    make_nodes: Callable[..., list[Node]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood still before its answer, so they are sent again when it is back."""
+    send, sent = EventExchange.send, []
+
+    def send_unheard(self: EventExchange, events: Any) -> None:
+        send(self, events)
+        sent.append(len(events))
+        if len(sent) == 1:
+            raise ServerAway("it does not answer")
+
+    monkeypatch.setattr(EventExchange, "send", send_unheard)
+    one, two = make_nodes()
+    one.fires.fire("salt/custom/n", {"n": 1})
+    eventually(lambda: len(sent) > 1, within_s=20)
+    one.fires.fire("salt/custom/n", {"n": 2})
+    heard: list[int] = []
+    while 2 not in heard:
+        event = two.hears.get(10)
+        assert event is not None
+        heard.append(event.data["n"])
+    assert heard == [1, 2]
 
 
 def test_what_the_bus_is_asked_for() -> None:
