@@ -306,7 +306,11 @@ class ClusterBridge:
                 self._placed = events.give_places(self._outgoing[:EVENTS_BATCH])
                 del self._outgoing[: len(self._placed)]
             # What fails may have been done: the same are sent again, with the same places.
-            events.send(self._placed)
+            try:
+                events.send(self._placed)
+            except RecordRefused as error:  # now and later, so they keep no others waiting
+                log.error("Events are not taken: %s", error)
+                self._tell_dropped(len(self._placed))
             self._placed = []
         for frame in events.read():
             self._bus.push(frame)

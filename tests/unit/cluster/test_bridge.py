@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from saltlite.cluster.bridge import ClusterBridge, Duty
+from saltlite.cluster.feeds import PlacedEvent
 from saltlite.cluster.publications import Publication
-from saltlite.errors import ServerAway, StoreError
+from saltlite.errors import RecordRefused, ServerAway, StoreError
 from saltlite.master.jobcache import JobRecord
 from saltlite.transport.addresses import MasterSockets
 
@@ -124,4 +125,40 @@ def test_a_full_disk_keeps_no_job_from_being_published(
     assert published == [one.frame for one in new]
     assert [one.getMessage() for one in caplog.records] == [
         "This node keeps no copy of job 1: the disk is full"
+    ]
+
+
+class PickyEvents:
+    """Takes no event that is spoilt, nor what is sent with it."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def give_places(self, frames: list[bytes]) -> list[PlacedEvent]:
+        return list(map(PlacedEvent, range(len(frames)), frames))
+
+    def send(self, events: list[PlacedEvent]) -> None:
+        frames = [one.frame for one in events]
+        if b"spoilt" in frames:
+            raise RecordRefused("too large")
+        self.sent += frames
+
+    def read(self) -> list[bytes]:
+        return []
+
+
+def test_events_that_are_never_taken_keep_no_others_waiting(
+    bridge: ClusterBridge, caplog: pytest.LogCaptureFixture
+) -> None:
+    events, told = PickyEvents(), []
+    bridge._parts.events = events  # type: ignore[assignment]
+    bridge._bus = types.SimpleNamespace(push=told.append)  # type: ignore[assignment]
+    for frame in (b"spoilt", b"good"):
+        bridge._outgoing.append(frame)
+        bridge._exchange_events()
+    assert events.sent == [b"good"]
+    assert [frame.startswith(b"salt/bus/dropped") for frame in told] == [True]
+    assert caplog.messages == [
+        "Events are not taken: too large",
+        "1 events of this node are not heard by the others",
     ]
