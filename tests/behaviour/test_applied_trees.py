@@ -11,12 +11,12 @@ import sys
 from typing import Any
 
 import pytest
-import yaml
 from applied_trees import RUNS, TREES, applied, names
 from isolated import unshare
 from programs import need
+from repository import read_yaml
 
-DEPARTURES = yaml.safe_load((TREES / "departures.yaml").read_text())
+DEPARTURES = read_yaml(TREES / "departures.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -26,7 +25,7 @@ def cases() -> list[Any]:
     found = []
     for path in sorted(CASES.glob("*.yaml")):
         answers = json.loads(path.with_suffix(".json").read_text())
-        for case in yaml.safe_load(path.read_text()):
+        for case in read_yaml(path):
             name = case["name"]
             found.append(pytest.param(case, answers[name], id=f"{path.stem}: {name}"))
     return found

@@ -14,9 +14,8 @@ from typing import Any
 
 import databases
 import pytest
-import yaml
 from isolated_states import ours
-from repository import DATA
+from repository import DATA, read_yaml
 from state_cases import RUNS, answered, requests
 
 
@@ -116,7 +115,7 @@ def test_a_server_that_is_away_is_no_absence(tmp_path: Path) -> None:
 
 def differences(kind: str, server: str, tmp_path: Path) -> list[str]:
     """What is not as recorded, a line each."""
-    recorded = yaml.safe_load((DATA / "states" / f"{kind}.yaml").read_text())
+    recorded = read_yaml(DATA / "states" / f"{kind}.yaml")
     asked = [request for case in recorded for request in requests(case)]
     said = ours(json.loads(json.dumps(asked).replace("@SERVER", server)), tmp_path)
     return [

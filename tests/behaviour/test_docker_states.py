@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from docker_cases import answer_of, plain_answer
 from fake_docker import Engine, Refused, serve
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -119,7 +118,7 @@ def test_containers(ctx: MinionContext, engine: Engine) -> None:
     assert engine.containers == {}
 
 
-RECORDED = yaml.safe_load((DATA / "docker/states.yaml").read_text())
+RECORDED = read_yaml(DATA / "docker/states.yaml")
 
 
 @pytest.mark.parametrize("scenario", RECORDED, ids=[each["name"] for each in RECORDED])

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from isolated import need_packet_filter
 from isolated_states import ours
 from programs import need
-from repository import DATA
+from repository import DATA, read_yaml
 from state_cases import answered, requests
 
 FILES = sorted((DATA / "states").glob("each_argument_*.yaml"))
@@ -43,7 +42,7 @@ def test_as_real_salt(path: Path, tmp_path: Path) -> None:
     need(*PROGRAMS.get(kind, ()))
     if kind == "iptables":
         need_packet_filter()
-    recorded = yaml.load(path.read_text(), yaml.CSafeLoader)
+    recorded = read_yaml(path)
     asked = [request for case in recorded for request in requests(case)]
     said = ours(asked, tmp_path, mapped=kind not in OF_ROOT)
     wrong = [
@@ -89,4 +88,4 @@ def comparable(value: Any) -> Any:
 
 
 def test_there_are_enough_cases() -> None:
-    assert sum(len(yaml.load(path.read_text(), yaml.CSafeLoader)) for path in FILES) >= 400
+    assert sum(len(read_yaml(path)) for path in FILES) >= 400

@@ -7,15 +7,14 @@ import importlib
 from collections.abc import Iterator
 
 import pytest
-import yaml
 from ip_addr import links_of
-from repository import DATA
+from repository import DATA, read_yaml
 
 CASES = DATA / "host_parsers"
 ALL = [
     pytest.param(case, id=f"{case['parser']}-{case['case']}")
     for path in sorted(CASES.glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text())
+    for case in read_yaml(path)
 ]
 
 

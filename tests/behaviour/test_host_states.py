@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from isolated import need_packet_filter, unshare
 from isolated_states import ours
 from programs import need
-from repository import DATA
+from repository import DATA, read_yaml
 from state_cases import answered, requests
 
 KINDS = (
@@ -63,7 +62,7 @@ OF_ROOT = ("mount", "user")
 
 
 def cases(kind: str) -> list[dict[str, Any]]:
-    return yaml.load((DATA / "states" / f"{kind}.yaml").read_text(), yaml.CSafeLoader)
+    return read_yaml(DATA / "states" / f"{kind}.yaml")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,9 +11,8 @@ import copy
 from typing import Any
 
 import pytest
-import yaml
 from package_machine import Machine, make
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.errors import SaltliteError
 from saltlite.highstate.resource import Verdict, realise
@@ -37,7 +36,7 @@ def cases() -> list[Any]:
     found = []
     for kind in ("service", "pkg", "alternatives"):
         machine = Machine()
-        for number, case in enumerate(yaml.safe_load((CASES / f"{kind}.yaml").read_text())):
+        for number, case in enumerate(read_yaml(CASES / f"{kind}.yaml")):
             if not case.get("again"):
                 machine = Machine(**case.get("machine", {}))
             has = copy.deepcopy(machine.has)

@@ -6,8 +6,7 @@ import importlib
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.minion.job import as_plain
 
@@ -20,7 +19,7 @@ def _cases() -> list[Any]:
         for kind in KINDS
         for path in sorted((DATA / kind).glob("*.yaml"))
         if path.name != "commands.yaml"
-        for number, case in enumerate(yaml.safe_load(path.read_text()))
+        for number, case in enumerate(read_yaml(path))
     ]
 
 

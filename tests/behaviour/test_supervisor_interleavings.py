@@ -266,7 +266,7 @@ def test_two_things_at_nearly_the_same_moment(calls: Calls) -> None:
         Event("end", 0, 1), Event("end", 2, 0), Event("hup"), Event("fork"), Event("pipe2"),
         Event("term"),
     ]  # fmt: skip
-    holds(twice(range(BEGUN, 60, 2), 6, *events))
+    holds(twice(range(BEGUN, 60, 3), 6, *events))
 
 
 def test_one_that_cannot_start_ends_the_start_and_nobody_is_left() -> None:

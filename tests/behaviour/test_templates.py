@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import FileOptions, IdentityOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -19,7 +18,7 @@ PILLAR = {"a": {"b": {"c": 1}}, "lst": ["x", "y"], "name": "web"}
 
 def cases():
     for path in sorted(CASES.glob("*.yaml")):
-        for number, case in enumerate(yaml.safe_load(path.read_text())):
+        for number, case in enumerate(read_yaml(path)):
             yield pytest.param(case, id=f"{path.stem}-{number}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.load import load_master, load_minion
 from saltlite.context import MinionContext
@@ -16,7 +15,7 @@ from saltlite.loader.registry import Registry
 from saltlite.pillar.context import check_for_minion, compile_for_minion
 from saltlite.templates.pipe import TemplateSource, render
 
-MISTAKES = yaml.safe_load((DATA / "mistakes/renderers.yaml").read_text())
+MISTAKES = read_yaml(DATA / "mistakes/renderers.yaml")
 GRAINS = {"id": "m1", "os": "Debian", "os_family": "Debian"}
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from repository import ROOT
 from two_runs import NOT_AGAIN, PASSED_TO
 
-FOLDER = "tests/unit/renderers"
-FILES = [f"{FOLDER}/test_pyobjects.py", f"{FOLDER}/test_stateconf.py"]
+FOLDER = "tests/unit/engines"
+FILES = [f"{FOLDER}/test_http_logstash.py", f"{FOLDER}/test_reactor.py"]
 OF_THIS_RUN = (PASSED_TO, NOT_AGAIN)
 
 

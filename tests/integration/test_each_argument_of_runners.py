@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from cluster import OURS, Cluster
 from saltlite.cli.runs import runner_context
@@ -25,7 +24,7 @@ CASES = DATA / "master_functions"
 
 @pytest.mark.parametrize(("name", "count"), [("each_argument", 250), ("files_and_keys", 85)])
 def test_as_real_salt(name: str, count: int) -> None:
-    cases = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    cases = read_yaml(CASES / f"{name}.yaml")
     assert len(cases) >= count
     cluster = Cluster(
         minions={"web1": OURS}, minion_options={"mine_functions": {"test.echo": ["hi"]}}

@@ -52,8 +52,21 @@ def is_of(process: psutil.Process, *places: Path) -> bool:
     return process.pid != os.getpid() and any(str(place) in line for place in places)
 
 
-def test_a_node_dies_and_every_job_is_answered_by_all(checkout: Path) -> None:
+def test_a_node_dies_and_every_job_is_answered_by_all_twice(checkout: Path) -> None:
+    """Once as it is set up, and once more as it was stopped."""
     assert quickstart(checkout, "status").returncode == 1
+    check_run(checkout)
+    assert quickstart(checkout, "status").returncode == 0
+    key = checkout / "quickstart" / "cluster" / "n2" / "pki" / "cluster.pem"
+    made_ns = key.stat().st_ctime_ns
+    stopped = quickstart(checkout, "stop")
+    assert stopped.stdout.endswith("quickstart: nothing of it runs\n")
+    assert quickstart(checkout, "status").returncode == 1
+    check_run(checkout)
+    assert key.stat().st_ctime_ns == made_ns  # who is not root could not write it again
+
+
+def check_run(checkout: Path) -> None:
     begun = quickstart(checkout)
     assert begun.returncode == 0, begun
     assert "n3: killed" in begun.stdout
@@ -61,17 +74,3 @@ def test_a_node_dies_and_every_job_is_answered_by_all(checkout: Path) -> None:
     assert len(pings) >= 6
     assert set(pings) == {"6"}
     assert begun.stdout.count("alive:\n            True") == 3
-    assert quickstart(checkout, "status").returncode == 0
-
-
-def test_what_was_stopped_starts_again(checkout: Path) -> None:
-    assert quickstart(checkout).returncode == 0
-    key = checkout / "quickstart" / "cluster" / "n2" / "pki" / "cluster.pem"
-    made_ns = key.stat().st_ctime_ns
-    stopped = quickstart(checkout, "stop")
-    assert stopped.stdout.endswith("quickstart: nothing of it runs\n")
-    assert quickstart(checkout, "status").returncode == 1
-    again = quickstart(checkout)
-    assert again.returncode == 0, again
-    assert key.stat().st_ctime_ns == made_ns  # who is not root could not write it again
-    assert "n3: killed" in again.stdout

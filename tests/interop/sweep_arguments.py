@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 from test_same_answers import COMMANDS, Salt, _compare
 
 from cluster import SALT_3006, bin_dir
@@ -99,7 +98,7 @@ def differs(call: Call, number: int, salts: tuple[Salt, Salt]) -> str | None:
 
 def main() -> int:
     """Make the calls; the exit code."""
-    rows = yaml.safe_load((DATA / "arguments_that_differ.yaml").read_text())
+    rows = read_yaml(DATA / "arguments_that_differ.yaml")
     told: list[str] = []
     calls, different = 0, 0
     with tempfile.TemporaryDirectory(prefix="same", dir="/tmp") as tmp:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from cluster import OURS, SALT_3006, SALT_3007, SALT_3008, Cluster
 
@@ -66,9 +65,7 @@ TREES = (
 )
 """Recorded trees of pillar that are compiled by the master too, each an environment of its own."""
 RECORDED = {
-    case["name"]: case
-    for case in yaml.safe_load((DATA / "pillar/compiled.yaml").read_text())
-    if case["name"] in TREES
+    case["name"]: case for case in read_yaml(DATA / "pillar/compiled.yaml") if case["name"] in TREES
 }
 
 

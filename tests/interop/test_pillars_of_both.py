@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from cluster import SALT_3006, SALT_3007, SALT_3008, bin_dir
 
@@ -25,7 +25,7 @@ GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 @pytest.mark.parametrize("release", [SALT_3006, SALT_3007, SALT_3008])
 def test_the_records_are_what_salt_gives(release: str, tmp_path: Path) -> None:
     """Of top files that name each other's environments 3007 alone heeds only the one of base."""
-    cases: list[dict[str, Any]] = yaml.safe_load(CASES.read_text())
+    cases: list[dict[str, Any]] = read_yaml(CASES)
     base = {"root_dir": str(tmp_path / "root"), "file_client": "local", "id": "web1"}
     (tmp_path / "minion").write_text(yaml.safe_dump({**base, "log_level": "quiet"}))
     requests = [options(case, tmp_path / str(n)) for n, case in enumerate(cases)]

@@ -30,8 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from cluster import SALT_3006, bin_dir
 from saltlite.transport.addresses import MinionSockets
@@ -64,7 +63,7 @@ THROUGH_THE_COMMAND = (
 
 def _commands() -> Iterator[Any]:
     for path in sorted(CASES.glob("*.yaml")):
-        for number, case in enumerate(yaml.safe_load(path.read_text()) or []):
+        for number, case in enumerate(read_yaml(path) or []):
             name = f"{path.stem}-{number}-{case.get('fun')}"
             yield pytest.param(case, id=name)
 
@@ -268,7 +267,7 @@ def test_there_are_enough_commands() -> None:
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_data_says_nothing_that_is_not_read(path: Path) -> None:
-    for case in yaml.safe_load(path.read_text()) or []:
+    for case in read_yaml(path) or []:
         assert set(case) <= FIELDS, case
         reasons = [
             case[name]

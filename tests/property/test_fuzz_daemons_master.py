@@ -36,7 +36,7 @@ MASTER_KEY, MINION_KEY = (load_private_key(VECTORS / f"{n}.pem") for n in ("mast
 TOK = MINION_KEY.x931_sign(b"salt")
 HANDLER_FAILED = "Some exception handling minion payload"
 checked = settings(
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -170,7 +170,7 @@ def types_in(value: Any) -> Any:
     return [types_in(each) for each in value] if type(value) is list else type(value)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(lines=st.lists(LINES, max_size=4), end=st.sampled_from(["", "\n", "\n\n"]))
 @example(lines=["id: é"], end="")
 @example(lines=["id: 1", "id: 1"], end="")
@@ -182,7 +182,7 @@ def test_what_is_read_is_what_yaml_says(lines: list[str], end: str) -> None:
         assert typed(found) == typed(by_yaml(text))
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(
     first=st.sampled_from(["a:", "file_roots:", "id: a"]),
     lines=st.lists(NESTED, max_size=7),
@@ -203,7 +203,7 @@ def test_what_is_nested_is_what_yaml_says(first: str, lines: list[str], end: str
     check_document(text)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(text=written_trees())
 def test_what_is_well_written_is_what_yaml_says(text: str) -> None:
     found = read_lines(text)
@@ -222,7 +222,7 @@ def test_what_is_too_deep_or_too_long_is_left_to_yaml() -> None:
     assert read_lines("# comment\n" * (LONGEST // 10 + 1)) is None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     text=FLOWS | st.text(alphabet="[]{}[]{}::,, ab1-+.\"'#*&\\\n", max_size=12).map("[{}".format)
 )

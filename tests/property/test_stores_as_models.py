@@ -326,7 +326,7 @@ def rank_by_time(found: tuple[StateRun, StateRow]) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_answers_as_its_model(kind: str, compared: type[Compared]) -> None:
     how = settings(
-        max_examples=60 if kind == "embedded" else 25,
+        max_examples=30 if kind == "embedded" else 15,
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),

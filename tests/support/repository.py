@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 SUPPORT = Path(__file__).resolve().parent
 TESTS = SUPPORT.parent
@@ -16,3 +19,8 @@ PROGRAMS = TESTS / "cases" / "programs"
 
 VECTORS = TESTS / "wire" / "vectors"
 """Frames and keys with which they were made."""
+
+
+def read_yaml(path: Path) -> Any:
+    """What a file holds. Every worker reads all recorded cases: it has to be quick."""
+    return yaml.load(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

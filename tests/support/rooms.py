@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +21,9 @@ from repository import ROOT
 from xdist.scheduler import LoadFileScheduling
 
 ALONE = "alone"
+CORNERS = ("corner", "other corner")
+"""Where tests run beside one that runs alone."""
+
 FIRST = ("behaviour", "docs", "property", "wire")
 """Beside those that run alone: directories whose tests start no daemons."""
 LAST = ("unit",)
@@ -77,11 +81,18 @@ def enter_room(place: Path, item: pytest.Item) -> Iterator[None]:
             # The door is shut before the room is empty: who comes meanwhile goes to the corner.
             _lock(held, place / "door", fcntl.LOCK_EX)
             _lock(held, place / "room", fcntl.LOCK_EX)
-        elif _is_open(place / "door"):
-            _lock(held, place / "room", fcntl.LOCK_SH)
-        elif not _try_lock(held, place / "corner"):
-            _lock(held, place / "other corner", fcntl.LOCK_EX)
+        else:
+            _enter_beside(held, place)
         yield
+
+
+def _enter_beside(held: contextlib.ExitStack, place: Path) -> None:
+    """Take what is free first: the room when the door is open, or one of the corners."""
+    while not _is_open(place / "door"):
+        if any(_try_lock(held, place / corner) for corner in CORNERS):
+            return
+        time.sleep(0.05)
+    _lock(held, place / "room", fcntl.LOCK_SH)
 
 
 def _lock(held: contextlib.ExitStack, path: Path, how: int) -> None:

@@ -12,14 +12,13 @@ import time
 from importlib import import_module
 
 import pytest
-import yaml
-from repository import DATA, TESTS
+from repository import DATA, TESTS, read_yaml
 from standin import StandIn, pings, says
 
 from saltlite.cli import salt, salt_call, salt_cp, salt_key, salt_run
 from saltlite.crypto.keys import PublicKey
 
-ROWS = yaml.safe_load((DATA / "cli_options.yaml").read_text())["commands"]
+ROWS = read_yaml(DATA / "cli_options.yaml")["commands"]
 OPTIONS = {
     command: [row.split() for group in groups for row in group] for command, groups in ROWS.items()
 }

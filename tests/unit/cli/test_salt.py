@@ -8,8 +8,7 @@ import re
 from functools import partial
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 from standin import pings, says
 
 from saltlite.cli import command, salt
@@ -572,7 +571,7 @@ def test_hard_crash_lets_the_error_out(run, master):
 # (tests/cases/data/cli_samples.yaml).
 
 
-SAMPLES = yaml.safe_load((DATA / "cli_samples.yaml").read_text())
+SAMPLES = read_yaml(DATA / "cli_samples.yaml")
 
 
 def minion(value):

@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 import schedule_cases
-import yaml
+from repository import read_yaml
 
 from saltlite.core.planner import Planner
 
 RECORDED: dict[str, Any] = json.loads(schedule_cases.RECORDED.read_text())
-DIFFER: list[dict[str, Any]] = yaml.safe_load(
-    (schedule_cases.RECORDED.parent / "times_that_differ.yaml").read_text()
-)
+DIFFER: list[dict[str, Any]] = read_yaml(schedule_cases.RECORDED.parent / "times_that_differ.yaml")
 OURS: dict[str, Any] = {name: ran for one in DIFFER for name, ran in one["ours"].items()}
 CASES = dict(schedule_cases.cases())
 Ran = list[list[Any]]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -36,7 +35,7 @@ def cases() -> list[Any]:
     found = []
     for path in sorted(CASES.glob("*.yaml")):
         answers = json.loads(path.with_suffix(".json").read_text())
-        for case in yaml.load(path.read_text(), Loader=yaml.CSafeLoader):
+        for case in read_yaml(path):
             name = f"{path.stem}: {case['name']}"
             found.append(pytest.param(case, answers[case["name"]], id=name))
     return found

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from localconfig_cases import plain, planted
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -28,9 +27,7 @@ def context(root: Path, grains: dict[str, Any] | None = None) -> MinionContext:
     return with_functions(MinionContext(config=config, host=Host(), grains=grains, pillar={}))
 
 
-@pytest.mark.parametrize(
-    "case", yaml.safe_load(CASES.read_text()), ids=lambda case: case["name"].replace(" ", "-")
-)
+@pytest.mark.parametrize("case", read_yaml(CASES), ids=lambda case: case["name"].replace(" ", "-"))
 def test_the_same_as_salt(case: dict[str, Any], tmp_path: Path) -> None:
     over = planted(case, tmp_path)
     ctx = context(tmp_path)

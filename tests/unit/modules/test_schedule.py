@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -32,7 +31,7 @@ from saltlite.modules import publish, schedule
 from saltlite.transport.bus import Event
 
 CASES = DATA / "schedule"
-SCENARIOS = yaml.safe_load((CASES / "scenarios.yaml").read_text())
+SCENARIOS = read_yaml(CASES / "scenarios.yaml")
 NOON = datetime.fromisoformat("2026-11-18T12:00:00")
 RECORDED = json.loads((CASES / "recorded.json").read_text())
 
@@ -131,7 +130,7 @@ def test_as_real_salt(scenario: dict[str, Any], tmp_path: Path) -> None:
         if found != wanted:
             wrong.append(f"{step}\n  ours: {found}\n  real: {wanted}")
     assert not wrong, "\n".join(wrong)
-    kept = yaml.safe_load(minion.kept.read_text())["schedule"] if minion.kept.exists() else {}
+    kept = read_yaml(minion.kept)["schedule"] if minion.kept.exists() else {}
     assert kept == recorded["keeps"]
 
 

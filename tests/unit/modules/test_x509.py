@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -18,7 +17,7 @@ from saltlite.host import Host
 from saltlite.loader.registry import Registry
 
 DOCUMENTS = json.loads((DATA / "x509_documents.json").read_text())
-RECORDED = yaml.safe_load((DATA / "x509_read.yaml").read_text())
+RECORDED = read_yaml(DATA / "x509_read.yaml")
 
 Call = Callable[..., Any]
 

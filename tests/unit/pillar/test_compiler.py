@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from pillar_errors import without_places
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.load import load_minion
 from saltlite.context import MinionContext
@@ -23,7 +23,7 @@ GRAINS = {"id": "web1", "role": "web", "os": "Debian", "lst": ["a", "b"]}
 
 
 def cases() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = yaml.safe_load(CASES.read_text())
+    loaded: list[dict[str, Any]] = read_yaml(CASES)
     return loaded
 
 

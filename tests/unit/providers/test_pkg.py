@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
@@ -76,7 +75,7 @@ def make(host: RecordedHost, os_family: str, providers: dict[str, str] | None = 
     "case",
     [
         pytest.param(case, id=f"{number}-{case['os_family']}-{case['fun']}")
-        for number, case in enumerate(yaml.safe_load(CASES.read_text()))
+        for number, case in enumerate(read_yaml(CASES))
     ],
 )
 def test_runs_these_commands(case):

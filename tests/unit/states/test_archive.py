@@ -14,7 +14,6 @@ import zipfile
 from contextlib import nullcontext
 
 import pytest
-import yaml
 from file_state_cases import (
     BETWEEN,
     CACHE,
@@ -28,7 +27,7 @@ from file_state_cases import (
     prepare,
     served,
 )  # fmt: skip
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -39,8 +38,8 @@ from saltlite.loader.registry import Registry
 from saltlite.states import archive
 
 RECORDED = DATA / "states"
-WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
-CASES = yaml.load((RECORDED / "archive.yaml").read_text(), yaml.CSafeLoader)
+WORLD = read_yaml(RECORDED / "file_world.yaml")
+CASES = read_yaml(RECORDED / "archive.yaml")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 EXTRACTED = "salt://x.tar.gz extracted to {}, due to absence of one or more files/dirs"
 PRESENT = "All files in archive are already present"

@@ -8,7 +8,6 @@ import time
 from contextlib import nullcontext
 
 import pytest
-import yaml
 from file_state_cases import (
     CACHE,
     FAULT,
@@ -23,7 +22,7 @@ from file_state_cases import (
     served,
 )  # fmt: skip
 from programs import need
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import FileOptions, MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -35,7 +34,7 @@ from saltlite.loader.registry import Registry
 from saltlite.loader.states import resolve
 
 RECORDED = DATA / "states"
-WORLD = yaml.safe_load((RECORDED / "file_world.yaml").read_text())
+WORLD = read_yaml(RECORDED / "file_world.yaml")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 
 
@@ -43,7 +42,7 @@ def recorded():
     for path in sorted(RECORDED.glob("file_*.yaml")):
         if path.name == "file_world.yaml":
             continue
-        for number, case in enumerate(yaml.load(path.read_text(), yaml.CSafeLoader)):
+        for number, case in enumerate(read_yaml(path)):
             marks = [as_root] if of_root(case) else []
             yield pytest.param(case, id=f"{path.stem}-{number}-{case['fun']}", marks=marks)
 

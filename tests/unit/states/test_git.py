@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from git_places import make_upstream, prepare
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig
 from saltlite.context import MinionContext
@@ -66,7 +66,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
     "case",
     [
         pytest.param(case, id=f"{number}-{case['fun']}")
-        for number, case in enumerate(yaml.safe_load(CASES.read_text()))
+        for number, case in enumerate(read_yaml(CASES))
     ],
 )
 def test_clones_as_salt_does(place: Path, case: dict[str, Any]) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig, ModuleOptions
 from saltlite.context import MinionContext
@@ -62,7 +61,7 @@ def run(ctx: MinionContext, case: dict[str, Any], file: Path, *, test: bool) -> 
     "case",
     [
         pytest.param(case, id=f"{number}-{case['fun']}")
-        for number, case in enumerate(yaml.safe_load(CASES.read_text()))
+        for number, case in enumerate(read_yaml(CASES))
     ],
 )
 def test_sources_as_salt_has_them(file: Path, case: dict[str, Any]) -> None:

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from cryptography import x509
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -75,7 +74,7 @@ def placed(value: Any, directory: str) -> Any:
 
 
 def stories() -> Iterator[Any]:
-    for story in yaml.safe_load(CASES.read_text()):
+    for story in read_yaml(CASES):
         yield pytest.param(story["steps"], id=story["about"].replace(" ", "-"))
 
 

@@ -6,10 +6,9 @@ import os
 import re
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.config.minion import MinionConfig, PathOptions
 from saltlite.context import MinionContext
@@ -38,7 +37,7 @@ def ctx(tmp_path_factory):
 
 def recorded():
     for name, function in CALLS.items():
-        for number, case in enumerate(yaml.safe_load((CASES / f"{name}.yaml").read_text())):
+        for number, case in enumerate(read_yaml(CASES / f"{name}.yaml")):
             yield pytest.param(function, case, id=f"{name}-{number}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
-from repository import DATA
+from repository import DATA, read_yaml
 
 from saltlite.errors import FunctionError, UsageError
 from saltlite.modules.file import sums
@@ -15,7 +14,7 @@ from saltlite.providers.file import hashes
 CASES = DATA / "file"
 
 
-@pytest.mark.parametrize("case", yaml.safe_load((CASES / "hashes.yaml").read_text()))
+@pytest.mark.parametrize("case", read_yaml(CASES / "hashes.yaml"))
 def test_hashes_are_found_in_lists(case, tmp_path):
     path = tmp_path / "list"
     path.write_text(case["list"])
