@@ -39,6 +39,12 @@ PING = {"client": "local", "tgt": "*", "fun": "test.ping"}
 @pytest.fixture
 def cluster() -> Iterator[ApiCluster]:
     with ApiCluster(master_options={"external_auth": RECORDED_AUTH}) as cluster:
+        yield cluster.start()
+
+
+@pytest.fixture
+def busy_cluster() -> Iterator[ApiCluster]:
+    with ApiCluster(master_options={"external_auth": RECORDED_AUTH}) as cluster:
         fill_job_store(cluster.cache_dir)
         yield cluster.start()
 
@@ -56,17 +62,17 @@ def fill_job_store(cachedir: Path) -> None:
     store.close()
 
 
-def test_large_lists_leave_no_memory_behind(cluster: ApiCluster) -> None:
-    process = psutil.Process(cluster.api.pid)
-    session = cluster.client.log_in("anna")
+def test_large_lists_leave_no_memory_behind(busy_cluster: ApiCluster) -> None:
+    process = psutil.Process(busy_cluster.api.pid)
+    session = busy_cluster.client.log_in("anna")
     for _ in range(20):
-        cluster.client.run(session, {"client": "runner", "fun": "test.arg"})
+        busy_cluster.client.run(session, {"client": "runner", "fun": "test.arg"})
     before = process.memory_info().rss
     lengths: list[int] = []
 
     def ask() -> None:
         for _ in range(8):
-            reply = cluster.client.run(session, LIST_JOBS)
+            reply = busy_cluster.client.run(session, LIST_JOBS)
             lengths.append(len(reply.body["return"][0]))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
