@@ -202,11 +202,24 @@ def _read_pkcs8(data: bytes, password: bytes | None, encoding: str) -> Read:
             return Read(None, encrypted=True, complaint=ENCRYPTED)
         plain = _read_pkcs8(data, None, encoding)  # it is not encrypted at all
         return Read(plain.key, encrypted=False, encoding=encoding)
-    except (ValueError, UnsupportedAlgorithm) as error:
-        # Of DER only the library's own words say whether it is encrypted.
-        encrypted = b"ENCRYPTED" in data or "password" in str(error).lower()
+    except (ValueError, UnsupportedAlgorithm):
+        encrypted = b"ENCRYPTED" in data or _is_encrypted(data, load)
         why = NOT_DECRYPTED if encrypted and password else NO_KEY
         return Read(None, encrypted=encrypted, complaint=why)
+
+
+def _is_encrypted(data: bytes, load: Callable[[bytes, None], object]) -> bool:
+    """What the library says without a passphrase.
+
+    With a wrong one it may take what comes out for decrypted: of about one in 256 the padding fits.
+    """
+    try:
+        load(data, None)
+    except TypeError:
+        return True
+    except (ValueError, UnsupportedAlgorithm):
+        pass
+    return False
 
 
 def _read_pkcs12(data: bytes, password: bytes | None) -> Read | None:
