@@ -103,10 +103,12 @@ def _lock(held: contextlib.ExitStack, path: Path, how: int) -> None:
 
 
 def _try_lock(held: contextlib.ExitStack, path: Path) -> bool:
-    try:
-        _lock(held, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+    with contextlib.ExitStack() as tried:  # what is tried again and again leaves no file open
+        try:
+            _lock(tried, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        held.enter_context(tried.pop_all())
     return True
 
 
