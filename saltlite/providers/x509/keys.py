@@ -203,23 +203,11 @@ def _read_pkcs8(data: bytes, password: bytes | None, encoding: str) -> Read:
         plain = _read_pkcs8(data, None, encoding)  # it is not encrypted at all
         return Read(plain.key, encrypted=False, encoding=encoding)
     except (ValueError, UnsupportedAlgorithm):
-        encrypted = b"ENCRYPTED" in data or _is_encrypted(data, load)
-        why = NOT_DECRYPTED if encrypted and password else NO_KEY
-        return Read(None, encrypted=encrypted, complaint=why)
-
-
-def _is_encrypted(data: bytes, load: Callable[[bytes, None], object]) -> bool:
-    """What the library says without a passphrase.
-
-    With a wrong one it may take what comes out for decrypted: of about one in 256 the padding fits.
-    """
-    try:
-        load(data, None)
-    except TypeError:
-        return True
-    except (ValueError, UnsupportedAlgorithm):
-        pass
-    return False
+        if password is None:
+            return Read(None, encrypted=b"ENCRYPTED" in data, complaint=NO_KEY)
+        # Not from the error: what about one wrong passphrase in 256 makes passes for decrypted.
+        encrypted = _read_pkcs8(data, None, encoding).encrypted
+        return Read(None, encrypted=encrypted, complaint=NOT_DECRYPTED if encrypted else NO_KEY)
 
 
 def _read_pkcs12(data: bytes, password: bytes | None) -> Read | None:
