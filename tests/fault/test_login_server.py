@@ -40,7 +40,7 @@ def cluster() -> Iterator[Cluster]:
         yield one
 
 
-def log_in(cluster: Cluster, eauth: str, name: str = "anna", *, within_s: float = 40) -> Any:
+def log_in(cluster: Cluster, eauth: str, name: str = "anna", *, within_s: float = 30) -> Any:
     stranger = Stranger(cluster.ret_port)
     load = {"cmd": "mk_token", "eauth": eauth, "username": name, "password": "x"}
     try:
@@ -53,10 +53,10 @@ BAD = ("hangs", "spins", "dies")
 
 
 def test_modules_that_do_not_answer_are_ended_and_let_in_nobody(cluster: Cluster) -> None:
-    begun = time.monotonic()
-
     def try_one(eauth: str) -> tuple[Any, float]:
-        return log_in(cluster, eauth, f"u-{eauth}"), time.monotonic() - begun
+        begun_s = time.monotonic()
+        answer = log_in(cluster, eauth, f"u-{eauth}", within_s=40)  # two are checked at once
+        return answer, time.monotonic() - begun_s
 
     with ThreadPoolExecutor(len(BAD)) as pool:
         tried = [pool.submit(try_one, BAD[0])]

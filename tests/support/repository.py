@@ -1,4 +1,4 @@
-"""Where the parts of this repository are, for tests: wherever their own files are moved."""
+"""Where the parts of this repository are, for tests, and how recorded cases are read."""
 
 from __future__ import annotations
 
