@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import runpy
 import select
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 
 from cluster import OURS, SALT_3006, Cluster, is_installed
+from saltlite.crypto.cipher import Crypticle, new_key_string
+from saltlite.transport.codec import pack
 
 SWARM = Path(__file__).parents[2] / "scripts" / "minion_swarm"
 MINIONS = 12
@@ -158,3 +161,111 @@ def test_what_the_simulator_has_not_read_yet_is_not_the_masters_delay() -> None:
             minion.tick(minion._deadline_s + 1)
     assert (minion._nonce, swarm.retries) == (b"", 1)
     assert problems == ["sim0: no reply within 10 s"]
+
+
+class Keyed:
+    """A simulator of two minions that never connect: their sign-ins and their jobs are seen."""
+
+    def __init__(self, keys: Path, *, is_patient: bool = False) -> None:
+        simulator = SimpleNamespace(**runpy.run_path(str(SWARM), run_name="simulator"))
+        (keys / "keys-0.jsonl").write_text('["", "", ""]\n')  # nothing is signed
+        self.swarm = simulator.Swarm(
+            argparse.Namespace(
+                master="127.0.0.1", port=1, publish_port=1, timeout=1.0, patient=is_patient,
+                reauth_delay=0.0, first=None, return_kib=1, history=None, start_events=False,
+                jobs=None, connect_window=1, minions=2, prefix="sim", distinct_keys=1, keys=keys,
+                keysize=0, pki_dir=None,
+            )
+        )  # fmt: skip
+        self.signs_in: list[str] = []
+        self.ran: list[tuple[str, str]] = []
+        self.problems: list[str] = []
+        self.swarm.problem = self.problems.append
+        self.private = SimpleNamespace(decrypt=lambda key, _: key)
+        for minion in self.swarm.minions:
+            self._watch(minion)
+
+    def _watch(self, minion: Any) -> None:
+        minion.authenticate = lambda _: self.signs_in.append(minion.name)
+        minion.request = lambda load, _: self.ran.append((minion.name, load["jid"]))
+
+    def give_key(self, number: int, key: str) -> None:
+        """The answer to a sign-in of that minion."""
+        minion = self.swarm.minions[number]
+        minion.take_key(self.swarm.take_aes(self.private, key.encode()))
+
+    def publish(self, number: int, frame: bytes) -> None:
+        self.swarm.published(self.swarm.minions[number], frame)
+
+    def let_pass(self) -> None:
+        """The pauses that minions make."""
+        later, self.swarm._later = self.swarm._later, []
+        for _, what in later:
+            what()
+
+    def take_what_was_seen(self) -> tuple[list[str], list[tuple[str, str]]]:
+        seen = self.signs_in[:], self.ran[:]
+        self.signs_in.clear()
+        self.ran.clear()
+        return seen
+
+
+def make_frame(key: str, jid: str, serial: int) -> bytes:
+    job = {"jid": jid, "fun": "test.ping", "arg": [], "tgt": "*", "serial": serial}
+    return pack({"enc": "aes", "load": Crypticle(key).encrypt(b"pickle::" + pack(job))})
+
+
+def test_a_publication_under_an_earlier_key_is_read_late_without_a_sign_in(keys: Path) -> None:
+    """Else each key that changes has all minions sign in without an end."""
+    first, second = new_key_string(), new_key_string()
+    keyed = Keyed(keys)
+    keyed.give_key(0, first)
+    keyed.give_key(1, first)
+    keyed.publish(0, make_frame(first, "1", 7))
+    assert keyed.take_what_was_seen() == ([], [("sim00000", "1")])
+
+    new = make_frame(second, "2", 1)
+    keyed.publish(0, new)
+    keyed.publish(1, new)
+    assert keyed.take_what_was_seen() == (["sim00000", "sim00001"], [])
+    keyed.give_key(0, second)
+    assert keyed.take_what_was_seen() == ([], [("sim00000", "2")])
+
+    late = make_frame(first, "3", 8)
+    keyed.publish(0, late)
+    keyed.publish(1, late)
+    assert keyed.take_what_was_seen() == ([], [("sim00000", "3"), ("sim00001", "3")])
+    keyed.give_key(1, second)
+    keyed.publish(0, make_frame(second, "4", 2))
+    assert keyed.take_what_was_seen() == ([], [("sim00001", "2"), ("sim00000", "4")])
+    assert keyed.problems == []
+
+
+def test_a_minion_signs_in_again_when_a_node_gave_it_the_earlier_key(keys: Path) -> None:
+    first, second = new_key_string(), new_key_string()
+    keyed = Keyed(keys)
+    keyed.give_key(0, first)
+    keyed.publish(0, make_frame(second, "1", 1))
+    keyed.publish(0, make_frame(second, "2", 2))
+    keyed.take_what_was_seen()
+    keyed.give_key(0, first)
+    assert keyed.take_what_was_seen() == ([], [])  # not at once
+    keyed.let_pass()
+    assert keyed.take_what_was_seen() == (["sim00000"], [])  # once for both
+    keyed.give_key(0, second)
+    assert keyed.take_what_was_seen() == ([], [("sim00000", "1"), ("sim00000", "2")])
+    assert keyed.problems == []
+
+
+@pytest.mark.parametrize("is_patient", [False, True])
+def test_a_key_that_nobody_gives_is_asked_for_a_few_times(keys: Path, is_patient: bool) -> None:
+    """Without an end by those who are patient: a node may be away from the others for long."""
+    first, other = new_key_string(), new_key_string()
+    keyed = Keyed(keys, is_patient=is_patient)
+    keyed.give_key(0, first)
+    keyed.publish(0, make_frame(other, "1", 1))
+    for _ in range(10):
+        keyed.give_key(0, first)
+        keyed.let_pass()
+    signs_in, ran = keyed.take_what_was_seen()
+    assert (len(signs_in), len(keyed.problems), ran) == ((11, 0, []) if is_patient else (3, 1, []))
