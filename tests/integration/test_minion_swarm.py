@@ -18,7 +18,7 @@ import pytest
 
 from cluster import OURS, SALT_3006, Cluster, is_installed
 from saltlite.crypto.cipher import Crypticle, new_key_string
-from saltlite.transport.codec import pack
+from saltlite.transport.codec import pack, unpack
 
 SWARM = Path(__file__).parents[2] / "scripts" / "minion_swarm"
 MINIONS = 12
@@ -161,6 +161,43 @@ def test_what_the_simulator_has_not_read_yet_is_not_the_masters_delay() -> None:
             minion.tick(minion._deadline_s + 1)
     assert (minion._nonce, swarm.retries) == (b"", 1)
     assert problems == ["sim0: no reply within 10 s"]
+
+
+def test_a_connection_that_never_opened_is_made_anew_for_what_waits() -> None:
+    """A balancer without a node behind it ends what it has just accepted."""
+    simulator = SimpleNamespace(**runpy.run_path(str(SWARM), run_name="simulator"))
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        swarm = SimpleNamespace(
+            poller=simulator.Poller(), address=master.getsockname(), retries=0, timeout_s=10
+        )
+        minion = simulator.Minion(swarm, "sim0", None)
+        minion.request({"cmd": "_return"}, lambda _: None)
+        master.accept()[0].close()
+        swarm.poller.poll(10)  # it can be written to
+        while minion._requests is not None:
+            swarm.poller.poll(10)
+        minion.tick(minion._resume_s)
+        assert select.select([master], [], [], 10)[0]
+        minion.close()
+
+
+def test_an_answer_is_read_as_what_was_asked_though_a_sign_in_is_wanted_next() -> None:
+    simulator = SimpleNamespace(**runpy.run_path(str(SWARM), run_name="simulator"))
+    problems: list[str] = []
+    swarm = SimpleNamespace(token=b"", timeout_s=10, is_patient=False, problem=problems.append)
+    minion = simulator.Minion(swarm, "sim0", None)
+    minion.key = SimpleNamespace(public="", tok=b"")
+    minion.session = Crypticle(new_key_string())
+    sent: list[bytes] = []
+    minion._requests = SimpleNamespace(is_open=True, send=lambda _, frame: sent.append(frame))
+    answers: list[bool] = []
+    minion.request({"cmd": "_minion_event"}, answers.append)
+    minion.authenticate(lambda _: None)
+    assert len(sent) == 1
+    answer = minion.session.encrypt(b"pickle::" + minion._nonce + pack(None))
+    minion._replied([pack(answer)])
+    assert (answers, problems) == ([True], [])
+    assert unpack(sent[1])["load"]["cmd"] == "_auth"
 
 
 class Keyed:
