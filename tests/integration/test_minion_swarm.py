@@ -203,12 +203,12 @@ def test_an_answer_is_read_as_what_was_asked_though_a_sign_in_is_wanted_next() -
 class Keyed:
     """A simulator of two minions that never connect: their sign-ins and their jobs are seen."""
 
-    def __init__(self, keys: Path, *, is_patient: bool = False) -> None:
+    def __init__(self, keys: Path) -> None:
         simulator = SimpleNamespace(**runpy.run_path(str(SWARM), run_name="simulator"))
         (keys / "keys-0.jsonl").write_text('["", "", ""]\n')  # nothing is signed
         self.swarm = simulator.Swarm(
             argparse.Namespace(
-                master="127.0.0.1", port=1, publish_port=1, timeout=1.0, patient=is_patient,
+                master="127.0.0.1", port=1, publish_port=1, timeout=1.0, patient=True,
                 reauth_delay=0.0, first=None, return_kib=1, history=None, start_events=False,
                 jobs=None, connect_window=1, minions=2, prefix="sim", distinct_keys=1, keys=keys,
                 keysize=0, pki_dir=None,
@@ -294,15 +294,13 @@ def test_a_minion_signs_in_again_when_a_node_gave_it_the_earlier_key(keys: Path)
     assert keyed.problems == []
 
 
-@pytest.mark.parametrize("is_patient", [False, True])
-def test_a_key_that_nobody_gives_is_asked_for_a_few_times(keys: Path, is_patient: bool) -> None:
-    """Without an end by those who are patient: a node may be away from the others for long."""
+def test_a_key_that_nobody_gives_is_asked_for_a_few_times(keys: Path) -> None:
     first, other = new_key_string(), new_key_string()
-    keyed = Keyed(keys, is_patient=is_patient)
+    keyed = Keyed(keys)
     keyed.give_key(0, first)
     keyed.publish(0, make_frame(other, "1", 1))
     for _ in range(10):
         keyed.give_key(0, first)
         keyed.let_pass()
-    signs_in, ran = keyed.take_what_was_seen()
-    assert (len(signs_in), len(keyed.problems), ran) == ((11, 0, []) if is_patient else (3, 1, []))
+    assert keyed.take_what_was_seen() == (3 * ["sim00000"], [])
+    assert keyed.problems == ["sim00000: a publication under a key that no node gives"]
