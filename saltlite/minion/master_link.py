@@ -13,7 +13,6 @@ import contextlib
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
@@ -28,13 +27,11 @@ from saltlite.channel.minion import MinionChannel
 from saltlite.channel.publication import (
     StalePublication,
     message_of,
-    open_publication,
     subscriptions,
 )
 from saltlite.config.minion import MinionConfig
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.messages import Envelope, Job
-from saltlite.crypto.cipher import Crypticle
 from saltlite.crypto.keys import PrivateKey, PublicKey
 from saltlite.errors import (
     AuthError,
@@ -53,6 +50,7 @@ from saltlite.minion.capabilities import Offers
 from saltlite.minion.masters import MasterAddress, resolve, tcp_options
 from saltlite.minion.outbox import Outbox, Spool
 from saltlite.minion.pki import MinionKeys
+from saltlite.minion.publications import Publications
 from saltlite.minion.rejoin import Rejoin, is_wanted
 from saltlite.minion.tasks import Tasks, wait_until_set
 from saltlite.transport.addresses import tcp
@@ -73,7 +71,6 @@ With ``master_type: failover`` and ``master_alive_interval`` the other masters a
 interval, if it is shorter.
 """
 
-UNOPENED_LIMIT: Final = 100
 DROPPED_LOG_S: Final = 60.0
 PING_TIMEOUT_S: Final = 5.0
 UNSET_PUBLISH_PORT: Final = 4506
@@ -104,7 +101,6 @@ class SessionKeys:
     """What one successful ``_auth`` gave."""
 
     let_in: Let_in
-    crypticle: Crypticle
     channel: MinionChannel
     offers: Offers = field(default_factory=Offers)
 
@@ -185,11 +181,10 @@ class Link:
         self._publisher = ""
         self._keys: SessionKeys | None = None
         self._keys_changed = asyncio.Event()
-        self._serial = 0
+        self._publications = Publications(require_signature=config.auth.sign_pub_messages)
+        self._key_timer: asyncio.TimerHandle | None = None
         self._is_shut_out = False
         self._keeps_returns = False
-        # Bounded: without signed publications anybody in between could fill it.
-        self._unopened: deque[bytes] = deque(maxlen=UNOPENED_LIMIT)
         self._dropped = 0
         self._dropped_said_s = float("-inf")
 
@@ -250,7 +245,7 @@ class Link:
             self._over.set_exception(error)
 
     async def _close_sockets(self) -> None:
-        once = (self._timer, self._lost_timer, self._reauth_timer)
+        once = (self._timer, self._lost_timer, self._reauth_timer, self._key_timer)
         for timer in (*once, *self._idle_timers.values()):
             if timer is not None:
                 timer.cancel()
@@ -296,7 +291,7 @@ class Link:
     def _shut_out(self) -> None:
         """What is published while our key is not accepted is not for us, also not afterwards."""
         self._is_shut_out = True
-        self._unopened.clear()
+        self._publications.forget()
 
     async def _find_address(self) -> None:
         """Resolve the name anew; with several addresses each attempt takes the next one."""
@@ -344,9 +339,6 @@ class Link:
             self._identity.files.pin(let_in.master_key)
             log.info("master %s: its key is trusted from now on", self.name)
         old = self._keys.let_in if self._keys is not None else None
-        # Serials begin anew with each publication key; under the same one they go on.
-        if old is None or old.aes != let_in.aes:
-            self._serial = 0
         auth = self._config.auth
         channel = MinionChannel(
             self._identity.minion_id,
@@ -357,7 +349,8 @@ class Link:
             let_in.master_key,
             sign_messages=auth.minion_sign_messages,
         )
-        self._keys = SessionKeys(let_in, Crypticle(let_in.aes), channel)
+        self._keys = SessionKeys(let_in, channel)
+        self._publications.take_key(let_in.aes, let_in.master_key)
         self._is_shut_out = False
         # Wakes all who wait; whoever comes later waits for the keys after these.
         self._keys_changed.set()
@@ -499,39 +492,34 @@ class Link:
             if self._is_shut_out:
                 log.debug("master %s: a publication is not for us", self.name)
                 return
-            # Kept for the keys that come: no master publishes it again.
-            self._unopened.append(message)
+            self._publications.keep(message)
             self._report_event(fsm.Undecryptable())
 
     def _open_again(self) -> None:
-        """New keys: what could not be opened may open now, but is not asked about again."""
-        messages = list(self._unopened)
-        self._unopened.clear()
-        for message in messages:
-            self._open_at_last(message)
+        """We have signed in: what could not be opened may open now, or after another time."""
+        for message, since_s in self._publications.take_kept():
+            self._open_late(message, since_s)
+        if self._publications.has_kept and self._key_timer is None:
+            # A little later than the session wants: a timer may be early by a tick of the clock.
+            pause_s = self._session.asks_again_s - time.monotonic() + 0.01
+            self._key_timer = self._loop.call_later(pause_s, self._ask_for_key)
 
-    def _open_at_last(self, message: bytes) -> None:
+    def _open_late(self, message: bytes, since_s: float) -> None:
         try:
             self._open_publication(message)
         except CryptoError as error:
-            self._drop_publication(error)
+            if not self._publications.keep(message, since_s):
+                self._drop_publication(error)
+
+    def _ask_for_key(self) -> None:
+        self._key_timer = None
+        if self._publications.has_kept:
+            self._report_event(fsm.Undecryptable())
 
     def _open_publication(self, message: bytes) -> None:
         """Check, decrypt and hand on one publication; raises CryptoError for unknown keys."""
-        keys = self._keys
-        if keys is None:
-            raise CryptoError("no keys yet")
         try:
-            fields, serial = open_publication(
-                message,
-                crypticle=keys.crypticle,
-                last_serial=self._serial,
-                master_key=keys.let_in.master_key,
-                require_signature=self._config.auth.sign_pub_messages,
-            )
-            # Only of what holds: after a forged serial all that follow would look repeated.
-            self._serial = max(serial, self._serial)
-            self._owner.on_publication(self, Job.from_wire(fields))
+            self._owner.on_publication(self, self._publications.open(message))
         except StalePublication:
             log.debug("master %s: a publication was repeated", self.name)
         except WireError as error:

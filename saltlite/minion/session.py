@@ -224,6 +224,11 @@ class Session:
     _exit_code: int = 0
     _said: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def asks_again_s(self) -> float:
+        """When, by the clock of ``on``, keys that may be old are a reason to ask again."""
+        return self._ask_again_s
+
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """What to do after ``event``, in order. Events that do not fit the state change nothing."""
         if self.state is State.OVER:

@@ -24,7 +24,7 @@ from saltlite.crypto.cipher import new_key_string
 from saltlite.crypto.keys import PrivateKey
 from saltlite.errors import RequestTimeout
 from saltlite.fileserver import bundle
-from saltlite.minion import master_link
+from saltlite.minion import master_link, publications
 from saltlite.minion import session as fsm
 from saltlite.minion.master_link import ASIDE, MAIN, Identity, Link, LinkOver
 from saltlite.minion.masters import MasterAddress
@@ -211,6 +211,35 @@ def test_after_a_key_rotation_the_same_publication_is_read(tmp_path: Path) -> No
         await two.master.publish(job(JID[:-1] + "9"))
         await two.until(lambda: len(two.owner.jobs) == 2)
         assert two.master.auths == 2
+
+    play(tmp_path, scenario)
+
+
+def test_a_node_that_gives_the_earlier_key_is_asked_again(tmp_path: Path) -> None:
+    """The nodes of a cluster notice a new key one after the other; no other job comes."""
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        key = new_key_string()
+        await two.master.publish(job(), aes=key, serial=1)
+        await two.until(lambda: two.master.auths == 2)
+        two.master.aes = key
+        await two.until(lambda: two.owner.jobs)
+        assert two.master.auths == 3
+
+    play(tmp_path, scenario)
+
+
+def test_a_job_that_no_key_opens_is_dropped_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(publications, "KEPT_S", 0.5)
+
+    async def scenario(two: Pair) -> None:
+        await two.subscribed()
+        await two.master.publish(job(), aes=new_key_string())
+        await two.until(lambda: "1 publications dropped" in caplog.text)
+        assert two.master.auths == 3
 
     play(tmp_path, scenario)
 
