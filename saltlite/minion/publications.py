@@ -77,7 +77,7 @@ class Publications:
             return self._open_with(self._key, message)
         except CryptoError:
             earlier = self._earlier
-            # Who was shut out has the earlier key, too, but nobody else has the master's own.
+            # Who was shut out has that key, too: the master's signature is what tells them apart.
             if earlier is None or not self._require_signature:
                 raise
             if self._now_s() >= self._earlier_until_s:
