@@ -24,8 +24,17 @@ BEFORE_S: Final = 15.0
 """Jobs that were published so long before the last beat of the node, or since."""
 
 _RECENT: Final = """
-SELECT DISTINCT ON (jid) jid, generation, frame FROM publications
-WHERE at > now() - make_interval(secs => %s) ORDER BY jid, serial
+WITH recent (since) AS (SELECT now() - make_interval(secs => %s))
+SELECT DISTINCT ON (jid) jid, generation, frame FROM publications, recent
+WHERE at > since
+  AND NOT EXISTS (
+    SELECT FROM publications AS first WHERE first.jid = publications.jid AND first.at <= since
+  )
+ORDER BY jid, serial
+"""
+"""Those that were published again count from the first time. Else each death would repeat what the
+one before it had, as long as somebody does not return; a minion of Salt knows only its last hundred
+jobs (``minion_jid_queue_hwm``), and would run an older one once more.
 """
 
 

@@ -381,6 +381,15 @@ def test_jobs_that_a_dead_nodes_minions_missed_are_published_again(
     publish(one, 2, ["m1"])
     assert one.next_order()["job"]["jid"] == jid(2)  # job 1 was published again only once
 
+    engine = open_engine(one.config)
+    engine.execute(
+        "UPDATE publications SET at = at - interval '1 minute' "
+        "WHERE serial = (SELECT min(serial) FROM publications)"
+    )
+    engine.execute("UPDATE nodes SET repeated = false WHERE node = 'n1'")  # as by another death
+    engine.close()
+    assert one.next_order(20)["job"]["jid"] == jid(2)  # job 1 is too old, though not its repetition
+
 
 def test_a_node_that_may_not_start(make_nodes: Callable[..., list[Node]], tmp_path: Path) -> None:
     (one,) = make_nodes(1)
