@@ -60,8 +60,11 @@ class Publications:
         self._master_key = master_key
         if self._key is not None and self._key.aes == aes:
             return
+        # Back at a node that is behind: what was read under its key must not be read again.
+        is_back = self._earlier is not None and self._earlier.aes == aes
+        key = self._earlier if is_back else _Key(aes, Crypticle(aes))
         self._earlier, self._earlier_until_s = self._key, self._now_s() + EARLIER_S
-        self._key = _Key(aes, Crypticle(aes))
+        self._key = key
 
     def open(self, message: bytes) -> Job:
         """The job in a publication, which is read once.
@@ -76,14 +79,11 @@ class Publications:
         try:
             return self._open_with(self._key, message)
         except CryptoError:
-            earlier = self._earlier
             # Who was shut out has that key, too: the master's signature is what tells them apart.
-            if earlier is None or not self._require_signature:
+            opens_late = self._require_signature and self._now_s() < self._earlier_until_s
+            if self._earlier is None or not opens_late:
                 raise
-            if self._now_s() >= self._earlier_until_s:
-                self._earlier = None
-                raise
-            return self._open_with(earlier, message)
+            return self._open_with(self._earlier, message)
 
     def _open_with(self, key: _Key, message: bytes) -> Job:
         fields, serial = open_publication(

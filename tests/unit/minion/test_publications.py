@@ -74,6 +74,23 @@ def test_the_same_key_again_is_no_new_one(heard: Publications) -> None:
     assert read(heard, make_frame(FIRST, 1)) == 1
 
 
+@pytest.mark.parametrize("later_s", [1.0, 2 * EARLIER_S])
+def test_the_key_of_a_node_that_is_behind_goes_on_with_its_serials(
+    heard: Publications, clock: Clock, later_s: float
+) -> None:
+    heard.take_key(FIRST, MASTER.public)
+    assert read(heard, make_frame(FIRST, 5)) == 5
+    heard.take_key(SECOND, MASTER.public)
+    assert read(heard, make_frame(SECOND, 3)) == 3
+    clock.at_s += later_s
+    heard.take_key(FIRST, MASTER.public)
+    for frame in (make_frame(FIRST, 5), make_frame(SECOND, 3)):
+        with pytest.raises(StalePublication):
+            heard.open(frame)
+    assert read(heard, make_frame(FIRST, 6)) == 6
+    assert read(heard, make_frame(SECOND, 4)) == 4
+
+
 def test_only_the_last_of_the_earlier_keys_counts_and_not_for_long(
     heard: Publications, clock: Clock
 ) -> None:
