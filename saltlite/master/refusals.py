@@ -32,12 +32,19 @@ class Refusals:
     def refuse(self, kind: str, detail: str = "") -> None:
         """Count one refusal; ``kind`` is one of ours, ``detail`` may be a peer's words."""
         self.counts[kind] += 1
+        self._say("Refused: ", f"{kind}: {detail}" if detail else kind)
+
+    def warn(self, text: str) -> None:
+        """Say what is wrong with something that is let in all the same."""
+        self._say("", text)
+
+    def _say(self, beginning: str, text: str) -> None:
         if not self._may_speak():
             self._suppressed += 1
             return
         left_out = f" ({self._suppressed} more not shown)" if self._suppressed else ""
         self._suppressed = 0
-        log.warning("Refused: %s%s", printable(f"{kind}: {detail}" if detail else kind), left_out)
+        log.warning("%s%s%s", beginning, printable(text), left_out)
 
     def _may_speak(self) -> bool:
         now_s = self._clock()

@@ -72,10 +72,12 @@ class World:
         }  # fmt: skip
         return self.clear(whole)
 
-    def minion(self, minion_id: str, key: PrivateKey) -> Minion:
+    def minion(self, minion_id: str, key: PrivateKey, *, signs: bool = False) -> Minion:
         shake = MinionHandshake(key, minion_id)
         accepted = shake.accept(self.dispatcher.answer(shake.request()))
-        channel = MinionChannel(minion_id, key, accepted.session, master_key=accepted.master_key)
+        channel = MinionChannel(
+            minion_id, key, accepted.session, sign_messages=signs, master_key=accepted.master_key
+        )
         return Minion(self, channel)
 
 

@@ -254,7 +254,8 @@ def _signature_suffices(ctx: MasterContext, request: OpenedRequest) -> bool:
     holds = verify_signed_load(request.load, accepted.key, request.sig_algo)
     if holds is None:
         return not options.require_minion_sign_messages
-    if not holds:
-        log.warning("The signature on a return of minion %s does not hold", request.id)
+    if holds or options.drop_messages_signature_fail:
+        return holds
     # Without that option a bad signature is a line in the log only, as in Salt.
-    return holds or not options.drop_messages_signature_fail
+    ctx.refusals.warn(f"The signature on a return of minion {request.id} does not hold")
+    return True
