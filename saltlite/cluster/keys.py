@@ -193,7 +193,7 @@ class ClusterKeys:
         try:
             check_form(filed.pem)
         except CryptoError as error:
-            log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
+            self._copy.say_unusable(minion_id, str(error))
             return None
         return AcceptedKey(filed.pem, (0, 0, 0), self._copy.path(minion_id, KeyState.ACCEPTED))
 

@@ -34,6 +34,7 @@ class AutoSign:
         self._options = options
         self._markers = pki_dir / AUTOSIGN_FOLDER
         self._lists: dict[Path, tuple[int, list[str]]] = {}
+        self._slow_lines: set[str] = set()
 
     def rejects(self, minion_id: str) -> bool:
         """Whether ``autoreject_file`` names this id."""
@@ -71,7 +72,23 @@ class AutoSign:
         return now_s - status.st_mtime > self._options.autosign_timeout * 60
 
     def _lists_id(self, path: Path, minion_id: str) -> bool:
-        return any(_line_fits(line, minion_id) for line in self._lines_that_count(path))
+        return any(self._line_fits(line, minion_id) for line in self._lines_that_count(path))
+
+    def _line_fits(self, line: str, minion_id: str) -> bool:
+        """Whether a line names the id: literally, as a glob or as an expression."""
+        if line == minion_id or fnmatch.fnmatchcase(minion_id, line):
+            return True
+        try:
+            return fits_whole(line, minion_id)
+        except PatternTooSlow as error:
+            # Once for a line: strangers choose the ids that it is slow for.
+            if line not in self._slow_lines:
+                self._slow_lines.add(line)
+                log.warning("autosign: %s; it signs nobody", error)
+            return False
+        # Most globs (*.example.org) are no valid expressions; that is not worth a line.
+        except TargetError:
+            return False
 
     def _signs_grain(self, grains: Mapping[str, Plain]) -> bool:
         directory = self._options.autosign_grains_dir
@@ -121,17 +138,3 @@ def _read_lines(path: Path) -> list[str]:
         return []
     lines = (line.strip() for line in (data or b"").decode("utf-8", "replace").splitlines())
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def _line_fits(line: str, minion_id: str) -> bool:
-    """Whether a line names the id: literally, as a glob or as an expression."""
-    if line == minion_id or fnmatch.fnmatchcase(minion_id, line):
-        return True
-    try:
-        return fits_whole(line, minion_id)
-    except PatternTooSlow as error:
-        log.warning("autosign: %s; it signs nobody", error)
-        return False
-    # Most globs (*.example.org) are no valid expressions; that is not worth a line.
-    except TargetError:
-        return False

@@ -103,6 +103,7 @@ class KeyStore:
         self._folders = {state: pki_dir / name for state, name in FOLDERS.items()}
         self._keys: OrderedDict[str, AcceptedKey] = OrderedDict()
         self._names: dict[KeyState, tuple[int, frozenset[str]]] = {}
+        self._unusable: dict[str, str] = {}
 
     def prepare(self) -> None:
         """Make the directories that are missing.
@@ -259,12 +260,22 @@ class KeyStore:
             # The stamp is from before the reading: a file replaced in between is read again.
             accepted = AcceptedKey(pem, stamp, path)
         except (CryptoError, StoreError) as error:
-            log.warning("The accepted key of minion %s cannot be used: %s", minion_id, error)
+            self.say_unusable(minion_id, str(error))
             return None
+        self._unusable.pop(minion_id, None)
         self._keys[minion_id] = accepted
         while len(self._keys) > self._cached_keys:
             self._keys.popitem(last=False)
         return accepted
+
+    def say_unusable(self, minion_id: str, why: str) -> None:
+        """Say what is wrong with an accepted key; once, however often strangers ask for it."""
+        if self._unusable.get(minion_id) == why:
+            return
+        self._unusable[minion_id] = why
+        while len(self._unusable) > self._cached_keys:
+            del self._unusable[next(iter(self._unusable))]
+        log.warning("The accepted key of minion %s cannot be used: %s", minion_id, why)
 
     def put(self, minion_id: str, state: KeyState, pem: str) -> None:
         """File a key under a state; in the three exclusive states it leaves the others.

@@ -47,6 +47,19 @@ def test_the_lists(
     assert signs.rejects(minion_id) is signed
 
 
+def test_a_slow_line_signs_nobody_and_is_told_of_once(
+    tmp_path: Path, autosign: Callable[..., AutoSign], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "list"
+    path.write_text("(a+)+b\nweb1\n")
+    path.chmod(0o600)
+    signs = autosign(autosign_file=str(path))
+    for length in (30, 31, 32):
+        assert not signs.signs("a" * length, {}, 0.0)
+    assert signs.signs("web1", {}, 0.0)
+    assert caplog.text.count("it signs nobody") == 1
+
+
 def test_a_list_that_others_may_write_counts_for_nothing(
     tmp_path: Path, autosign: Callable[..., AutoSign]
 ) -> None:
