@@ -30,6 +30,7 @@ import zmq
 from saltlite import disk
 from saltlite.config.master import NetworkOptions
 from saltlite.core.dataclasses import dataclass, field
+from saltlite.core.rare_lines import RareLine
 from saltlite.errors import StoreError
 from saltlite.master.child import EXIT_CANNOT_START, Life
 from saltlite.master.connections import Connections, available_descriptors
@@ -136,6 +137,7 @@ class ReqServer:
         self._free: list[Port] = []
         self._at_once = min(workers, max(2, processors))
         self._waits_for_processor = False
+        self._full_line = RareLine()
         self._last_number = 0
         self._owed = Owed()
 
@@ -250,9 +252,15 @@ class ReqServer:
         room = len(self._waiting) < LINE_LIMIT and self._waiting_bytes < LINE_LIMIT_BYTES
         if room != self._port.is_paused:
             return
-        self._port.pause(not room, time.monotonic())
-        if not room:
-            log.warning("%d requests wait for a worker; reading no more", len(self._waiting))
+        now_s = time.monotonic()
+        self._port.pause(not room, now_s)
+        if room:
+            return
+        # Under load the line is full again after each turn of a worker.
+        more = self._full_line.count(now_s)
+        if more is not None:
+            waiting = len(self._waiting)
+            log.warning("%d requests wait for a worker; reading no more%s", waiting, more)
 
     def _take_request(self, identity: bytes, frames: Sequence[bytes]) -> None:
         if len(frames) == 2 and not frames[0]:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import logging
 import select
 import struct
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from saltlite.core.rare_lines import RareLine
 from saltlite.transport.tcp import DEFAULT_TCP, TcpOptions, origin_of
 from saltlite.transport.zmtp import CallerState, encode_message
 from saltlite.transport.zmtp_port import HANDSHAKE_S, PAUSE_S, ZmtpPort
@@ -86,6 +88,7 @@ class RequestPort(ZmtpPort[_Caller]):
         self.is_paused = False
         """Whether nothing is read."""
         self._held_bytes = 0
+        self._greedy_line = RareLine()
 
     @property
     def has_requests(self) -> bool:
@@ -180,11 +183,14 @@ class RequestPort(ZmtpPort[_Caller]):
 
         So nobody can have the callers of other addresses sent away.
         """
-        log.warning(
-            "%d bytes of requests wait of callers; who holds most goes, until %d are left",
-            self._held_bytes,
-            HELD_AFTER_BYTES,
-        )
+        more = self._greedy_line.count(time.monotonic())
+        if more is not None:
+            log.warning(
+                "%d bytes of requests wait of callers; who holds most goes, until %d are left%s",
+                self._held_bytes,
+                HELD_AFTER_BYTES,
+                more,
+            )
         by_origin: defaultdict[str, list[_Caller]] = defaultdict(list)
         for peer in self._peers.values():
             by_origin[origin_of(peer.host)].append(peer)

@@ -31,6 +31,7 @@ from saltlite.master.reqserver import (
     TOGETHER,
     WORKER_LOST,
     ReqServer,
+    RequestFrame,
 )
 from saltlite.transport.addresses import MasterSockets, ipc
 
@@ -167,6 +168,31 @@ def test_requests_that_wait_go_together_and_every_caller_gets_its_own_reply(plac
     assert sorted(body for turn in turns for body in turn) == sorted(bodies)
     assert 1 < max(map(len, turns)) <= TOGETHER
     assert [caller.recv() for caller in callers] == [b"re " + body for body in bodies]
+
+
+class PausedPort:
+    """What ``ReqServer`` needs of its port to leave requests where they are."""
+
+    is_paused = False
+
+    def pause(self, is_paused: bool, _now_s: float) -> None:
+        self.is_paused = is_paused
+
+
+def test_a_line_that_is_full_again_and_again_is_told_of_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reqserver, "LINE_LIMIT", 4)
+    server: Any = ReqServer(NetworkOptions(), MasterSockets(tmp_path), 1, processors=1)
+    server._port = PausedPort()
+    for _ in range(3):
+        server._waiting.extend(RequestFrame(b"caller", b"request") for _ in range(4))
+        server._read_if_room()
+        assert server._port.is_paused
+        server._waiting.clear()
+        server._read_if_room()
+        assert not server._port.is_paused
+    assert caplog.text.count("wait for a worker; reading no more") == 1
 
 
 def test_large_requests_go_alone(place: Place) -> None:

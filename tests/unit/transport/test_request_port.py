@@ -243,7 +243,7 @@ def test_who_holds_most_goes_when_too_much_is_held(
         place.wait_for(1)
         assert place.come[0][1] == [b"", b"h" * 3 * size]
         assert len(place.port) < 30
-        assert "who holds most goes" in caplog.text
+        assert caplog.text.count("who holds most goes") == 1  # of many times
         for one in list(place.port._peers.values()):
             place.port._end(one, "")
         assert place.port._held_bytes == 0
