@@ -72,6 +72,9 @@ interval, if it is shorter.
 """
 
 DROPPED_LOG_S: Final = 60.0
+KEY_WAIT_S: Final = 1.0
+"""Between two sign-ins for what is kept, at least: a master may give a new session with each."""
+
 PING_TIMEOUT_S: Final = 5.0
 UNSET_PUBLISH_PORT: Final = 4506
 """A ``publish_port`` of this in the minion's file counts as none. Source: docs/wire.md#sockets."""
@@ -501,7 +504,7 @@ class Link:
             self._open_late(message, since_s)
         if self._publications.has_kept and self._key_timer is None:
             # A little later than the session wants: a timer may be early by a tick of the clock.
-            pause_s = self._session.asks_again_s - time.monotonic() + 0.01
+            pause_s = max(KEY_WAIT_S, self._session.asks_again_s - time.monotonic() + 0.01)
             self._key_timer = self._loop.call_later(pause_s, self._ask_for_key)
 
     def _open_late(self, message: bytes, since_s: float) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -220,6 +221,18 @@ def test_junk_on_the_publish_port(prey: Prey) -> None:
         (pack({"enc": "aes", "load": {"fun": "test.ping"}}),), (b"broadcast",),
     ]  # fmt: skip
     untouched(prey, *messages, *(((os.urandom(50)),) for _ in range(500)))
+
+
+def test_a_publication_that_no_key_opens_brings_no_storm_of_sign_ins(prey: Prey) -> None:
+    """One a second, though each gives a new session."""
+    master, begun_s = prey.master, time.monotonic()
+    before = len(master.requests(prey.id, "_auth"))
+    master.send(master.publication(master.job(next(JIDS), prey.id), aes=new_key_string()))
+    # The first at once; what the tests before have left behind may bring another one.
+    master.wait(
+        lambda: len(master.requests(prey.id, "_auth")) >= before + 5, REPLY_S, "five sign-ins"
+    )
+    assert time.monotonic() - begun_s > 2.5
 
 
 def test_a_publication_is_taken_once(prey: Prey) -> None:
