@@ -321,7 +321,8 @@ class ClusterBridge:
         if not parts.spool.exists():
             return
         jobs = self._send_jobs()
-        returns = self._send_returns()
+        returns, later_jobs = self._send_returns()
+        jobs += later_jobs
         if jobs or returns:
             log.info("Brought up %d jobs and %d returns that were kept here", jobs, returns)
 
@@ -351,10 +352,14 @@ class ClusterBridge:
             return
         self._parts.jobs.add_minions(record.jid, record.minions)
 
-    def _send_returns(self) -> int:
-        parts, count = self._parts, 0
+    def _send_returns(self) -> tuple[int, int]:
+        """How many returns went up, and how many jobs that have come meanwhile."""
+        parts, count, jobs = self._parts, 0, 0
         while waiting := parts.spool.read_new(SPOOL_BATCH):
             try:
+                # A worker that holds the engine for away still publishes here. The jobs of these
+                # returns were recorded before them, and have to be up before them.
+                jobs += self._send_jobs()
                 rows = parts.spool.read_rows(waiting)
                 outcomes = parts.jobs.add_rows(rows) if rows else []
                 for row, outcome in zip(rows, outcomes, strict=True):
@@ -368,7 +373,7 @@ class ClusterBridge:
                     log.warning("The return of %s to job %s: %s", row[1], row[0], outcome.value)
             parts.spool.drop(waiting)
             count += len(waiting)
-        return count
+        return count, jobs
 
     def _report_states(self, jid: str, minion_id: str, ret: dict[str, Any]) -> None:
         """Keep what a run of states did, as the worker would have that took its return."""

@@ -52,11 +52,7 @@ class JobSpool(ForwardQueue):
         self._check_room()
         if self.minions(jid) is not None:
             return False
-        # First: a mark without a job is passed over, a job without one would be forgotten.
-        self._run_write(
-            lambda db: db.execute("INSERT OR IGNORE INTO unsent VALUES (?)", (jid,)), flush=False
-        )
-        return self.new_job(jid, load, minions)
+        return self._record_job(jid, load, minions, mark="INSERT OR IGNORE INTO unsent VALUES (?)")
 
     def take_returns(self, returns: Sequence[Return]) -> list[Stored]:
         """Record returns that PostgreSQL does not have, or may not have.

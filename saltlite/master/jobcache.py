@@ -181,6 +181,12 @@ class SqliteJobStore:
 
     def new_job(self, jid: str, load: Mapping[str, Plain], minions: Sequence[str]) -> bool:
         """Record a job; ``False`` if the jid is there already. On disk when it returns."""
+        return self._record_job(jid, load, minions)
+
+    def _record_job(
+        self, jid: str, load: Mapping[str, Plain], minions: Sequence[str], *, mark: str = ""
+    ) -> bool:
+        """As :meth:`new_job`; ``mark`` is a statement about a new jid, done in the same step."""
         # key is the proof of a local user; it is on no record.
         kept = {name: value for name, value in load.items() if name != "key"}
         row = (
@@ -206,6 +212,8 @@ class SqliteJobStore:
                     "INSERT OR IGNORE INTO metadata VALUES (?, ?, ?)",
                     [(name, value, jid) for name, value in pairs],
                 )
+            if mark:
+                db.execute(mark, (jid,))
             return bool(cursor.rowcount)
 
         return self._run_write(write)

@@ -11,9 +11,10 @@ import pytest
 
 from saltlite.cluster.bridge import ClusterBridge, Duty
 from saltlite.cluster.feeds import PlacedEvent
+from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.publications import Publication
 from saltlite.errors import RecordRefused, ServerAway, StoreError
-from saltlite.master.jobcache import JobRecord
+from saltlite.master.jobcache import JobRecord, Stored
 from saltlite.transport.addresses import MasterSockets
 
 
@@ -97,6 +98,68 @@ def test_a_duty_that_fails_keeps_no_other_waiting_and_is_told_once(
         bridge._do_due(duties)
     assert len(done) == 40
     assert [one.getMessage() for one in caplog.records] == ["ClusterBridge: the disk is full"]
+
+
+class SharedJobs:
+    """PostgreSQL's job cache, to which a worker adds while the bridge is at it."""
+
+    def __init__(self, spool: JobSpool) -> None:
+        self.spool = spool
+        self.jobs: list[str] = []
+        self.returns: list[str] = []
+
+    def new_job(self, jid: str, _load: object, _minions: object) -> bool:
+        self.jobs.append(jid)
+        return True
+
+    def add_rows(self, rows: list[tuple[str, str, int, bytes]]) -> list[Stored]:
+        if not self.returns:  # a worker that holds the engine for away
+            keep_alone(self.spool, "20261128212205918001")
+        self.returns += [row[0] for row in rows]
+        return [Stored.NEW if row[0] in self.jobs else Stored.FORGOTTEN for row in rows]
+
+
+def keep_alone(spool: JobSpool, jid: str) -> None:
+    """A job that is published without the engine, and its return."""
+    assert spool.publish_here(jid, {"fun": "test.ping", "tgt": "m1"}, ["m1"])
+    assert spool.take_returns([(jid, "m1", {"return": True})]) == [Stored.NEW]
+
+
+def test_a_job_that_is_published_alone_while_the_spool_is_emptied_goes_up_before_its_return(
+    bridge: ClusterBridge, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = JobSpool(tmp_path, most_bytes=2**20)
+    keep_alone(spool, "20261128212159781301")
+    shared = SharedJobs(spool)
+    bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
+        spool=spool, jobs=shared, keeps_reports=False
+    )
+    with caplog.at_level(logging.INFO):
+        bridge._empty_spool()
+    assert shared.jobs == shared.returns == ["20261128212159781301", "20261128212205918001"]
+    assert [one.getMessage() for one in caplog.records] == [
+        "Brought up 2 jobs and 2 returns that were kept here"
+    ]
+    spool.close()
+
+
+def test_a_look_at_the_spool_between_two_writes_forgets_no_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bridge drops marks whose job is gone; one whose job is yet to come must not be there."""
+    worker, seen = JobSpool(tmp_path, most_bytes=2**20), JobSpool(tmp_path, most_bytes=2**20)
+    write = worker._run_write
+
+    def look_after(*args: Any, **options: Any) -> Any:
+        done = write(*args, **options)
+        seen.list_unsent(10)
+        return done
+
+    monkeypatch.setattr(worker, "_run_write", look_after)
+    assert worker.publish_here("20261128212205918001", {"fun": "test.ping"}, ["m1"])
+    assert [one.jid for one in seen.list_unsent(10)] == ["20261128212205918001"]
+    worker.close()
+    seen.close()
 
 
 class FullSpool:
