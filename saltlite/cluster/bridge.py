@@ -35,6 +35,7 @@ from saltlite.core.rare_lines import RareLine
 from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
+from saltlite.master.forwardqueue import Waiting
 from saltlite.master.jobcache import JobRecord, Stored, is_same_job, jid_before, unpack_map
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher, EventSubscriber, pack_event
@@ -317,12 +318,21 @@ class ClusterBridge:
 
     def _empty_spool(self) -> None:
         """Bring up what was kept here while PostgreSQL was away."""
-        parts = self._parts
-        if not parts.spool.exists():
+        spool, jobs, returns = self._parts.spool, 0, 0
+        if not spool.exists():
             return
-        jobs = self._send_jobs()
-        returns, later_jobs = self._send_returns()
-        jobs += later_jobs
+        try:
+            while True:
+                waiting = spool.read_new(SPOOL_BATCH)
+                # After that look: a worker that holds the engine for away still publishes here. It
+                # records a job before its returns, and in that order they have to go up.
+                jobs += self._send_jobs()
+                if not waiting:
+                    break
+                returns += self._send_returns(waiting)
+        except StoreError:
+            spool.start_over()
+            raise
         if jobs or returns:
             log.info("Brought up %d jobs and %d returns that were kept here", jobs, returns)
 
@@ -352,28 +362,23 @@ class ClusterBridge:
             return
         self._parts.jobs.add_minions(record.jid, record.minions)
 
-    def _send_returns(self) -> tuple[int, int]:
-        """How many returns went up, and how many jobs that have come meanwhile."""
-        parts, count, jobs = self._parts, 0, 0
-        while waiting := parts.spool.read_new(SPOOL_BATCH):
-            try:
-                # A worker that holds the engine for away still publishes here. The jobs of these
-                # returns were recorded before them, and have to be up before them.
-                jobs += self._send_jobs()
-                rows = parts.spool.read_rows(waiting)
-                outcomes = parts.jobs.add_rows(rows) if rows else []
-                for row, outcome in zip(rows, outcomes, strict=True):
-                    if outcome in (Stored.NEW, Stored.REPEAT):
-                        self._report_states(row[0], row[1], unpack_map(row[3]))
-            except ServerAway:
-                parts.spool.start_over()
-                raise
-            for row, outcome in zip(rows, outcomes, strict=True):
-                if outcome in (Stored.FORGOTTEN, Stored.CONFLICT):
-                    log.warning("The return of %s to job %s: %s", row[1], row[0], outcome.value)
-            parts.spool.drop(waiting)
-            count += len(waiting)
-        return count, jobs
+    def _send_returns(self, waiting: Sequence[Waiting]) -> int:
+        """How many went up: all, or none if one of them is never taken."""
+        parts = self._parts
+        rows = parts.spool.read_rows(waiting)
+        try:
+            outcomes = parts.jobs.add_rows(rows) if rows else []
+        except RecordRefused as error:  # now and later, so they keep no others waiting
+            log.error("Returns that were kept here are not taken: %s", error)
+            return 0
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if outcome in (Stored.NEW, Stored.REPEAT):
+                self._report_states(row[0], row[1], unpack_map(row[3]))
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if outcome in (Stored.FORGOTTEN, Stored.CONFLICT):
+                log.warning("The return of %s to job %s: %s", row[1], row[0], outcome.value)
+        parts.spool.drop(waiting)
+        return len(waiting)
 
     def _report_states(self, jid: str, minion_id: str, ret: dict[str, Any]) -> None:
         """Keep what a run of states did, as the worker would have that took its return."""

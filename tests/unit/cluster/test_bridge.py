@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +128,8 @@ def keep_alone(spool: JobSpool, jid: str) -> None:
 
 
 def test_a_job_that_is_published_alone_while_the_spool_is_emptied_goes_up_before_its_return(
-    bridge: ClusterBridge, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    bridge: ClusterBridge, spool: JobSpool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spool = JobSpool(tmp_path, most_bytes=2**20)
     keep_alone(spool, "20261128212159781301")
     shared = SharedJobs(spool)
     bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
@@ -140,26 +141,82 @@ def test_a_job_that_is_published_alone_while_the_spool_is_emptied_goes_up_before
     assert [one.getMessage() for one in caplog.records] == [
         "Brought up 2 jobs and 2 returns that were kept here"
     ]
-    spool.close()
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[JobSpool]:
+    with contextlib.closing(JobSpool(tmp_path, most_bytes=2**20)) as one:
+        yield one
+
+
+def test_a_job_that_cannot_be_sent_keeps_its_returns_for_the_next_time(
+    bridge: ClusterBridge, spool: JobSpool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_alone(spool, "20261128212159781301")
+    shared = SharedJobs(spool)
+    shared.returns.append("of before")  # so that nothing is published meanwhile
+    bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
+        spool=spool, jobs=shared, keeps_reports=False
+    )
+
+    def fail(_jids: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched, pytest.raises(StoreError):
+        patched.setattr(spool, "drop_unsent", fail)
+        bridge._empty_spool()
+    bridge._empty_spool()
+    assert shared.returns == ["of before", "20261128212159781301"]
+    assert spool.count_waiting() == 0
+
+
+def test_returns_that_are_never_taken_keep_no_others_waiting(
+    bridge: ClusterBridge,
+    spool: JobSpool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("saltlite.cluster.bridge.SPOOL_BATCH", 1)
+    shared = SharedJobs(spool)
+    shared.returns.append("of before")
+    take = shared.add_rows
+
+    def refuse_first(rows: list[tuple[str, str, int, bytes]]) -> list[Stored]:
+        if rows[0][0] == "20261128212159781301":
+            raise RecordRefused("an id is too long")
+        return take(rows)
+
+    monkeypatch.setattr(shared, "add_rows", refuse_first)
+    bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
+        spool=spool, jobs=shared, keeps_reports=False
+    )
+    keep_alone(spool, "20261128212159781301")
+    keep_alone(spool, "20261128212205918001")
+    bridge._empty_spool()
+    bridge._empty_spool()
+    assert shared.returns == ["of before", "20261128212205918001"]
+    assert [one.getMessage() for one in caplog.records] == [
+        "Returns that were kept here are not taken: an id is too long"
+    ]
+    assert spool.count_waiting() == 1
 
 
 def test_a_look_at_the_spool_between_two_writes_forgets_no_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spool: JobSpool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bridge drops marks whose job is gone; one whose job is yet to come must not be there."""
-    worker, seen = JobSpool(tmp_path, most_bytes=2**20), JobSpool(tmp_path, most_bytes=2**20)
+    worker = JobSpool(tmp_path, most_bytes=2**20)
     write = worker._run_write
 
     def look_after(*args: Any, **options: Any) -> Any:
         done = write(*args, **options)
-        seen.list_unsent(10)
+        spool.list_unsent(10)
         return done
 
     monkeypatch.setattr(worker, "_run_write", look_after)
     assert worker.publish_here("20261128212205918001", {"fun": "test.ping"}, ["m1"])
-    assert [one.jid for one in seen.list_unsent(10)] == ["20261128212205918001"]
+    assert [one.jid for one in spool.list_unsent(10)] == ["20261128212205918001"]
     worker.close()
-    seen.close()
 
 
 class FullSpool:
