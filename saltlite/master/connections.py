@@ -14,6 +14,7 @@ from collections import Counter
 from typing import Final
 
 from saltlite import process
+from saltlite.core.rare_lines import RareLine
 from saltlite.transport.tcp import origin_of
 
 log = logging.getLogger(__name__)
@@ -24,8 +25,6 @@ FREE_TIMES: Final = 3
 RELEASE_AFTER: Final = 200
 RELEASE_S: Final = 10.0
 """After so many connections have ended memory is given back: what they sent has left holes."""
-
-BETWEEN_LINES_S: Final = 10.0
 
 
 def available_descriptors() -> int:
@@ -44,8 +43,7 @@ class Connections:
         self._most = most
         self._origins: dict[int, str] = {}
         self._by_origin: Counter[str] = Counter()
-        self._refused = 0
-        self._next_line_s = 0.0
+        self._excess_line = RareLine()
         self._gone = 0
         self._release_s = 0.0
         self.admitted = 0
@@ -86,16 +84,13 @@ class Connections:
 
     def _warn_of_excess(self, origin: str) -> None:
         """Say so, not too often."""
-        self._refused += 1
-        if time.monotonic() < self._next_line_s:
-            return
-        log.warning(
-            "Refused %d connection(s), the last one from %s, which has %d of %d; %d are allowed",
-            self._refused,
-            origin,
-            self._by_origin[origin],
-            len(self._origins),
-            self._most,
-        )
-        self._refused = 0
-        self._next_line_s = time.monotonic() + BETWEEN_LINES_S
+        more = self._excess_line.count(time.monotonic())
+        if more is not None:
+            log.warning(
+                "Refused a connection from %s, which has %d of %d; %d are allowed%s",
+                origin,
+                self._by_origin[origin],
+                len(self._origins),
+                self._most,
+                more,
+            )

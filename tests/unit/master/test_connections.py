@@ -24,10 +24,7 @@ def test_one_address_never_gets_everything(caplog: pytest.LogCaptureFixture) -> 
         counted.forget(fd)
     assert not counted._by_origin
     (line,) = [record.message for record in caplog.records]
-    assert (
-        line
-        == "Refused 1 connection(s), the last one from 10.0.0.2, which has 12 of 12; 16 are allowed"
-    )
+    assert line == "Refused a connection from 10.0.0.2, which has 12 of 12; 16 are allowed"
 
 
 def test_a_network_of_ipv6_is_one_origin() -> None:
