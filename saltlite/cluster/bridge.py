@@ -21,11 +21,12 @@ import zmq
 
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.feeds import EventExchange, PlacedEvent, ReturnFeed
+from saltlite.cluster.feeds import EventExchange, PlacedEvent, ReturnFeed, WaitingEvents
 from saltlite.cluster.gone import sweep_gone
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.key_ring import ClusterKeyRing
 from saltlite.cluster.nodes import Heart
+from saltlite.cluster.portions import PORTION_BYTES
 from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.cluster.postgres_reports import PostgresReports
 from saltlite.cluster.publications import PublicationFeed
@@ -36,7 +37,14 @@ from saltlite.core.state_reports import may_be_states, read_runs
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
 from saltlite.master.forwardqueue import Waiting
-from saltlite.master.jobcache import JobRecord, Stored, is_same_job, jid_before, unpack_map
+from saltlite.master.jobcache import (
+    JobRecord,
+    ReturnRow,
+    Stored,
+    is_same_job,
+    jid_before,
+    unpack_map,
+)
 from saltlite.transport.addresses import MasterSockets
 from saltlite.transport.bus import EVENTS_LINGER_MS, EventPusher, EventSubscriber, pack_event
 
@@ -63,8 +71,6 @@ COPIES_MOST: Final = 10_000
 """Jobs that are copied to each node, so that their returns can be taken alone."""
 
 EVENTS_BATCH: Final = 200
-EVENTS_WAIT_MOST: Final = 20_000
-"""Events of this node that wait for PostgreSQL; the oldest go first."""
 
 SWEEP_S: Final = 3600.0
 """How often rows are looked for of what went long ago."""
@@ -131,15 +137,18 @@ class ClusterBridge:
         sockets: MasterSockets,
         prefixes: Sequence[str],
         open_parts: Callable[[zmq.Context[zmq.Socket[bytes]]], BridgeParts],
+        *,
+        max_event_bytes: int,
     ) -> None:
         self._sockets = sockets
         self._prefixes = prefixes
         self._open_parts = open_parts
+        self._max_event_bytes = max_event_bytes
         self._away_since_s: float | None = None
         self._is_away_told = False
         self._away_lines = RareLine()
         self._copy_errors = RareLine()
-        self._outgoing: list[bytes] = []
+        self._outgoing = WaitingEvents()
         self._placed: list[PlacedEvent] = []
         self._listens = 0
         self._busy_until_s = 0.0
@@ -149,7 +158,9 @@ class ClusterBridge:
         """Do each duty when it is due or called for, until told to stop."""
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._parts = self._open_parts(context)
-        self._bus = EventPusher(self._sockets.event_pull, context=context)
+        self._bus = EventPusher(
+            self._sockets.event_pull, context=context, max_bytes=self._max_event_bytes
+        )
         self._hearer = EventSubscriber(self._sockets.event_pub, self._prefixes, context=context)
         duties = [
             Duty(self._show_life, self._parts.lease_s / 5, "saltlite_keyring"),
@@ -288,13 +299,12 @@ class ClusterBridge:
             self._busy_until_s = now_s + BUSY_S
 
     def _hear_events(self) -> None:
+        dropped = 0
         while (frame := self._hearer.next_frame()) is not None:
             if self._parts.events.is_for_all(frame):
-                self._outgoing.append(frame)
-        extra = len(self._outgoing) - EVENTS_WAIT_MOST
-        if extra > 0:
-            del self._outgoing[:extra]
-            self._tell_dropped(extra)
+                dropped += self._outgoing.add(frame)
+        if dropped:
+            self._tell_dropped(dropped)
 
     def _tell_dropped(self, count: int) -> None:
         log.warning("%d events of this node are not heard by the others", count)
@@ -304,8 +314,8 @@ class ClusterBridge:
         events = self._parts.events
         while self._placed or self._outgoing:
             if not self._placed:
-                self._placed = events.give_places(self._outgoing[:EVENTS_BATCH])
-                del self._outgoing[: len(self._placed)]
+                self._placed = events.give_places(self._outgoing.first(EVENTS_BATCH))
+                self._outgoing.drop(len(self._placed))
             # What fails may have been done: the same are sent again, with the same places.
             try:
                 events.send(self._placed)
@@ -363,22 +373,28 @@ class ClusterBridge:
         self._parts.jobs.add_minions(record.jid, record.minions)
 
     def _send_returns(self, waiting: Sequence[Waiting]) -> int:
-        """How many went up: all, or none if one of them is never taken."""
-        parts = self._parts
-        rows = parts.spool.read_rows(waiting)
-        try:
-            outcomes = parts.jobs.add_rows(rows) if rows else []
-        except RecordRefused as error:  # now and later, so they keep no others waiting
-            log.error("Returns that were kept here are not taken: %s", error)
-            return 0
+        """How many went up."""
+        left, count = waiting, 0
+        while left:
+            found = self._parts.spool.read_rows(left, PORTION_BYTES)
+            left = left[len(found) :]
+            try:
+                self._add_rows([row for _one, row in found if row is not None])
+            except RecordRefused as error:  # now and later, so they keep no others waiting
+                log.error("Returns that were kept here are not taken: %s", error)
+                continue
+            self._parts.spool.drop([one for one, _row in found])
+            count += len(found)
+        return count
+
+    def _add_rows(self, rows: Sequence[ReturnRow]) -> None:
+        outcomes = self._parts.jobs.add_rows(rows) if rows else []
         for row, outcome in zip(rows, outcomes, strict=True):
             if outcome in (Stored.NEW, Stored.REPEAT):
                 self._report_states(row[0], row[1], unpack_map(row[3]))
         for row, outcome in zip(rows, outcomes, strict=True):
             if outcome in (Stored.FORGOTTEN, Stored.CONFLICT):
                 log.warning("The return of %s to job %s: %s", row[1], row[0], outcome.value)
-        parts.spool.drop(waiting)
-        return len(waiting)
 
     def _report_states(self, jid: str, minion_id: str, ret: dict[str, Any]) -> None:
         """Keep what a run of states did, as the worker would have that took its return."""

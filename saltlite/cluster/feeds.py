@@ -10,16 +10,21 @@ import fnmatch
 import hashlib
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from saltlite.cluster.engine import ClusterEngine
+from saltlite.cluster.portions import PORTION_BYTES, is_last, select_portion
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.lazyregex import regex
-from saltlite.master.jobcache import unpack_map
+from saltlite.master.jobcache import take_fitting, unpack_map
 from saltlite.master.shared import SharedArea
 from saltlite.transport.bus import TAG_END, TAG_LIMIT_BYTES
 
 READ_MOST: Final = 1000
+WAIT_MOST: Final = 20_000
+WAIT_MOST_BYTES: Final = 64 * 1024 * 1024
+"""Events of this node that wait for PostgreSQL; the oldest go first."""
 
 EVENTS_LOCK: Final = 0x5A17_0006
 """Advisory, with a node's number: as for returns."""
@@ -27,12 +32,13 @@ EVENTS_LOCK: Final = 0x5A17_0006
 OWN_MOST: Final = 20_000
 """Events from other nodes that are known again when our own bus brings them."""
 
-_NEW_RETURNS: Final = """
-SELECT returns.seq, returns.jid, returns.id, returns.ret
-FROM returns JOIN jobs ON jobs.jid = returns.jid
-WHERE returns.node = %s AND returns.seq > %s AND returns.seq <= %s AND jobs.node = %s
-ORDER BY returns.seq LIMIT %s
-"""
+_NEW_RETURNS: Final = select_portion(
+    "returns.seq, returns.jid, returns.id, returns.ret",
+    "FROM returns JOIN jobs ON jobs.jid = returns.jid "
+    "WHERE returns.node = %s AND returns.seq > %s AND returns.seq <= %s AND jobs.node = %s",
+    place="returns.seq",
+    data="returns.ret",
+)
 
 _ADD_EVENTS: Final = """
 WITH gate AS MATERIALIZED (
@@ -46,9 +52,9 @@ ON CONFLICT DO NOTHING
 
 _TAKE_PLACES: Final = "SELECT nextval('event_places') FROM generate_series(1, %s)"
 
-_NEW_EVENTS: Final = """
-SELECT seq, frame FROM events WHERE node = %s AND seq > %s ORDER BY seq LIMIT %s
-"""
+_NEW_EVENTS: Final = select_portion(
+    "seq, frame", "FROM events WHERE node = %s AND seq > %s", place="seq", data="frame"
+)
 
 
 class ReturnPlaces:
@@ -117,14 +123,46 @@ class ReturnFeed:
 
     def _read_node(self, number: int, head: int) -> Iterator[NewReturn]:
         while True:
-            values = [number, self._places.get(number), head, self._number, READ_MOST]
+            place = self._places.get(number)
+            values = [number, place, head, self._number, READ_MOST, PORTION_BYTES]
             rows = self._engine.execute(_NEW_RETURNS, values)
-            for seq, jid, minion_id, ret in rows:
+            for seq, jid, minion_id, ret, *_sizes in rows:
                 yield NewReturn(jid, minion_id, unpack_map(ret))
                 self._places.set(number, seq)
-            if len(rows) < READ_MOST:
+            if is_last(rows, READ_MOST):
                 self._places.set(number, head)
                 return
+
+
+class WaitingEvents:
+    """Events of this node, as the bus has them, that wait for PostgreSQL."""
+
+    def __init__(self) -> None:
+        self._frames: deque[bytes] = deque()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._frames)
+
+    def add(self, frame: bytes) -> int:
+        """One more; how many of the oldest go because of it."""
+        self._frames.append(frame)
+        self._bytes += len(frame)
+        before = len(self._frames)
+        while len(self._frames) > WAIT_MOST or self._bytes > WAIT_MOST_BYTES:
+            self.drop(1)
+        return before - len(self._frames)
+
+    def first(self, most: int) -> list[bytes]:
+        """The oldest of them, at least one unless there is none; they stay."""
+        sized = ((frame, len(frame)) for frame in islice(self._frames, most))
+        return list(take_fitting(sized, PORTION_BYTES))
+
+    def drop(self, count: int) -> None:
+        """The oldest wait no more."""
+        for _ in range(count):
+            self._bytes -= len(self._frames.popleft())
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +233,13 @@ class EventExchange:
 
     def _read_node(self, number: int, places: dict[int, int]) -> Iterator[bytes]:
         while True:
-            values = [number, places.get(number, 0), READ_MOST]
+            values = [number, places.get(number, 0), READ_MOST, PORTION_BYTES]
             rows = self._engine.execute(_NEW_EVENTS, values)
-            for seq, frame in rows:
+            for seq, frame, *_sizes in rows:
                 self._remember(frame)
                 yield frame
                 places[number] = seq
-            if len(rows) < READ_MOST:
+            if is_last(rows, READ_MOST):
                 return
 
     def _remember(self, frame: bytes) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 from saltlite.core.plain import Plain
 from saltlite.errors import StoreError
 from saltlite.master.forwardqueue import ForwardQueue, Waiting
-from saltlite.master.jobcache import Flush, JobRecord, Return, Stored
+from saltlite.master.jobcache import Flush, JobRecord, Return, ReturnRow, Stored, take_fitting
 
 FOLDER: Final = "spool"
 """Below ``cachedir``."""
@@ -85,11 +85,16 @@ class JobSpool(ForwardQueue):
         """How many returns PostgreSQL does not have yet."""
         return int(self._fetch_rows("SELECT count(*) FROM forward", ())[0][0])
 
-    def read_rows(self, waiting: Sequence[Waiting]) -> list[tuple[str, str, int, bytes]]:
-        """The stored returns behind their places; those that were forgotten are left out."""
+    def read_rows(
+        self, waiting: Sequence[Waiting], most_bytes: int
+    ) -> list[tuple[Waiting, ReturnRow | None]]:
+        """The first of these as they are stored, at least one; ``None`` for what was forgotten."""
         statement = "SELECT jid, id, digest, ret FROM returns WHERE jid = ? AND id = ?"
-        found = [self._fetch_rows(statement, (one.jid, one.id)) for one in waiting]
-        return [(row[0], row[1], row[2], row[3]) for rows in found for row in rows]
+        # One after the other: all of them may be gigabytes.
+        rows = ((one, self._fetch_rows(statement, (one.jid, one.id))) for one in waiting)
+        pairs = ((one, found[0] if found else None) for one, found in rows)
+        sized = ((pair, len(pair[1][3]) if pair[1] else 0) for pair in pairs)
+        return list(take_fitting(sized, most_bytes))
 
     def start_over(self) -> None:
         """Have :meth:`read_new` give again what was not dropped."""

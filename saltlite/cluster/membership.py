@@ -131,7 +131,12 @@ class Membership:
         """The bridge's process."""
         sockets = MasterSockets(Path(self.config.paths.sock_dir))
         wanted = self.config.cluster.cluster_events
-        return ClusterBridge(sockets, list_prefixes(wanted), self._open_parts)
+        return ClusterBridge(
+            sockets,
+            list_prefixes(wanted),
+            self._open_parts,
+            max_event_bytes=self.config.events.max_event_size,
+        )
 
     def _open_parts(self, context: zmq.Context[zmq.Socket[bytes]]) -> BridgeParts:
         config, options = self.config, self.config.cluster

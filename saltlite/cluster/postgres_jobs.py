@@ -24,6 +24,7 @@ from saltlite.master.jobcache import (
     JobRecord,
     KeptLists,
     Return,
+    ReturnRow,
     Stored,
     join_names,
     list_beyond,
@@ -215,10 +216,10 @@ class PostgresJobStore:
         """Record returns, all or none; the first of each minion wins."""
         return self.add_rows([make_return_row(*one) for one in returns])
 
-    def add_rows(self, rows: Sequence[tuple[str, str, int, bytes]]) -> list[Stored]:
+    def add_rows(self, rows: Sequence[ReturnRow]) -> list[Stored]:
         """As :meth:`add_returns`, of returns as they are stored."""
         rows = [(clean_text(row[0]), clean_text(row[1]), row[2], row[3]) for row in rows]
-        firsts: dict[tuple[str, str], tuple[str, str, int, bytes]] = {}
+        firsts: dict[tuple[str, str], ReturnRow] = {}
         for row in rows:
             firsts.setdefault((row[0], row[1]), row)
         # In one order everywhere: nodes that write the same rows at once wait, and do not block.

@@ -17,6 +17,7 @@ from saltlite.channel.publication import open_publication, seal_publication
 from saltlite.cluster.engine import ClusterEngine, Row, Transaction, clean_text, fetch
 from saltlite.cluster.identity import ClusterIdentity
 from saltlite.cluster.key_ring import ClusterKeyRing, take_serials_lock
+from saltlite.cluster.portions import PORTION_BYTES, is_last, select_portion
 from saltlite.config.master import KeyOptions
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import PlainMap
@@ -47,10 +48,12 @@ INSERT INTO publications (generation, serial, jid, node, frame, topics)
 SELECT %s, %s, %s, number, %b, %b::bytea[] FROM nodes WHERE node = %s
 """
 
-_READ: Final = """
-SELECT generation, serial, jid, frame, topics, node FROM publications
-WHERE serial > %s ORDER BY serial LIMIT %s
-"""
+_READ: Final = select_portion(
+    "serial, generation, jid, frame, topics, node",
+    "FROM publications WHERE serial > %s",
+    place="serial",
+    data="frame",
+)
 
 
 class LocalSink(Protocol):
@@ -182,14 +185,15 @@ class PublicationFeed:
         Raises:
             ServerAway: the rest comes with the next call.
         """
-        while rows := self._engine.execute(_READ, [self.place, READ_MOST]):
+        while True:
+            rows = self._engine.execute(_READ, [self.place, READ_MOST, PORTION_BYTES])
             for row in rows:
                 publication = self._check_row(row)
                 if publication is not None:
                     yield publication
                 # Behind it only: what was not taken comes again.
-                self.place = row[1]
-            if len(rows) < READ_MOST:
+                self.place = row[0]
+            if is_last(rows, READ_MOST):
                 return
 
     def open_frame(self, generation: int, frame: bytes) -> tuple[dict[str, Any], int]:
@@ -211,7 +215,7 @@ class PublicationFeed:
         )
 
     def _check_row(self, row: Row) -> Publication | None:
-        generation, serial, jid, frame, topics, node = row
+        serial, generation, jid, frame, topics, node, *_sizes = row
         # A minion that cannot open the frame signs in again: it has to get this key then.
         if generation > self._ring.current().generation:
             self._ring.refresh(time.monotonic())

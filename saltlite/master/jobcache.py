@@ -147,6 +147,9 @@ class JobRecord:
 Return: TypeAlias = tuple[str, str, Mapping[str, Plain]]
 """Job id, minion id, what it returned (``return``, ``retcode``, ``success``, ``out``…)."""
 
+ReturnRow: TypeAlias = tuple[str, str, int, bytes]
+"""Job id, minion id, what tells a repeat from a contradiction, and the packed return."""
+
 
 class SqliteJobStore:
     """The job cache below ``cachedir``.
@@ -803,10 +806,8 @@ def pack_return(ret: Mapping[str, Plain]) -> bytes:
     return packed if len(packed) <= RETURN_LIMIT_BYTES else pack_value(cut)
 
 
-def make_return_row(
-    jid: str, minion_id: str, ret: Mapping[str, Plain]
-) -> tuple[str, str, int, bytes]:
-    """Job id, minion id, what tells a repeat from a contradiction, and the stored return."""
+def make_return_row(jid: str, minion_id: str, ret: Mapping[str, Plain]) -> ReturnRow:
+    """A return as it is stored."""
     packed = pack_return(ret)
     return jid, minion_id, _digest_of(packed), packed
 
@@ -818,7 +819,7 @@ SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM jobs WHERE jid = ?)
 """One step with the look for the job: the cleaner may have been there."""
 
 
-def _add_return(db: sqlite3.Connection, row: tuple[str, str, int, bytes]) -> Stored:
+def _add_return(db: sqlite3.Connection, row: ReturnRow) -> Stored:
     jid, minion_id, digest, _packed_value = row
     if db.execute(_ADD_RETURN, (*row, jid)).rowcount:
         return Stored.NEW

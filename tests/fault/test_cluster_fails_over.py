@@ -17,7 +17,7 @@ from saltlite.cluster.jobs import ClusterJobStore
 from saltlite.cluster.nodes import register_node
 from saltlite.cluster.postgres_jobs import PostgresJobStore
 from saltlite.errors import ServerAway
-from saltlite.master.jobcache import Stored
+from saltlite.master.jobcache import ReturnRow, Stored
 
 pytestmark = pytest.mark.skipif(
     databases.postgres_programs() is None, reason="there is no PostgreSQL server"
@@ -79,7 +79,8 @@ def test_nothing_acknowledged_is_lost(
         thread.join()
     kept = spool.count_waiting()
     while waiting := spool.read_new(500):
-        outcomes = set(_bring_up(shared, spool.read_rows(waiting)))
+        rows = [row for _one, row in spool.read_rows(waiting, 1 << 30) if row is not None]
+        outcomes = set(_bring_up(shared, rows))
         assert outcomes <= {Stored.NEW, Stored.REPEAT}
         spool.drop(waiting)
     found = shared.returned_ids(JID)
@@ -90,7 +91,7 @@ def test_nothing_acknowledged_is_lost(
     primary.start()  # the fixture ends both
 
 
-def _bring_up(shared: PostgresJobStore, rows: list[tuple[str, str, int, bytes]]) -> list[Stored]:
+def _bring_up(shared: PostgresJobStore, rows: list[ReturnRow]) -> list[Stored]:
     def attempt() -> list[Stored] | None:
         try:
             return shared.add_rows(rows)

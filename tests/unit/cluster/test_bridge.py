@@ -16,7 +16,7 @@ from saltlite.cluster.feeds import PlacedEvent
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.publications import Publication
 from saltlite.errors import RecordRefused, ServerAway, StoreError
-from saltlite.master.jobcache import JobRecord, Stored
+from saltlite.master.jobcache import JobRecord, ReturnRow, Stored
 from saltlite.transport.addresses import MasterSockets
 
 
@@ -54,7 +54,7 @@ def bridge(tmp_path: Path, heart: Heart) -> ClusterBridge:
     def open_no_parts(_context: object) -> Any:
         raise AssertionError("the process is not run")
 
-    found = ClusterBridge(MasterSockets(tmp_path), [], open_no_parts)
+    found = ClusterBridge(MasterSockets(tmp_path), [], open_no_parts, max_event_bytes=2**20)
     ring = types.SimpleNamespace(refresh=lambda _now_s: None)
     found._parts = types.SimpleNamespace(engine=Engine(), heart=heart, ring=ring)  # type: ignore[assignment]
     return found
@@ -114,7 +114,7 @@ class SharedJobs:
         self.jobs.append(jid)
         return True
 
-    def add_rows(self, rows: list[tuple[str, str, int, bytes]]) -> list[Stored]:
+    def add_rows(self, rows: list[ReturnRow]) -> list[Stored]:
         if not self.returns:  # a worker that holds the engine for away
             keep_alone(self.spool, "20261128212205918001")
         self.returns += [row[0] for row in rows]
@@ -181,7 +181,7 @@ def test_returns_that_are_never_taken_keep_no_others_waiting(
     shared.returns.append("of before")
     take = shared.add_rows
 
-    def refuse_first(rows: list[tuple[str, str, int, bytes]]) -> list[Stored]:
+    def refuse_first(rows: list[ReturnRow]) -> list[Stored]:
         if rows[0][0] == "20261128212159781301":
             raise RecordRefused("an id is too long")
         return take(rows)
@@ -199,6 +199,31 @@ def test_returns_that_are_never_taken_keep_no_others_waiting(
         "Returns that were kept here are not taken: an id is too long"
     ]
     assert spool.count_waiting() == 1
+
+
+def test_large_returns_go_up_in_portions(
+    bridge: ClusterBridge, spool: JobSpool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them in one statement may be more than PostgreSQL's client sends at all."""
+    monkeypatch.setattr("saltlite.cluster.bridge.PORTION_BYTES", 1000)
+    jids = [f"2026112821220591800{number}" for number in range(5)]
+    for jid, size in zip(jids, (300, 300, 5000, 10, 10), strict=True):
+        assert spool.publish_here(jid, {"fun": "test.echo", "tgt": "m1"}, ["m1"])
+        assert spool.take_returns([(jid, "m1", {"return": "x" * size})]) == [Stored.NEW]
+    spool.clean(jids[1])  # a job that is forgotten
+    sent: list[list[str]] = []
+
+    def add_rows(rows: list[ReturnRow]) -> list[Stored]:
+        sent.append([row[0] for row in rows])
+        return [Stored.NEW] * len(rows)
+
+    bridge._parts = types.SimpleNamespace(  # type: ignore[assignment]
+        spool=spool, keeps_reports=False,
+        jobs=types.SimpleNamespace(add_rows=add_rows, new_job=lambda *_job: True),
+    )  # fmt: skip
+    bridge._empty_spool()
+    assert sent == [jids[1:2], jids[2:3], jids[3:]]
+    assert spool.count_waiting() == 0
 
 
 def test_a_look_at_the_spool_between_two_writes_forgets_no_job(
@@ -274,7 +299,7 @@ def test_events_that_are_never_taken_keep_no_others_waiting(
     bridge._parts.events = events  # type: ignore[assignment]
     bridge._bus = types.SimpleNamespace(push=told.append)  # type: ignore[assignment]
     for frame in (b"spoilt", b"good"):
-        bridge._outgoing.append(frame)
+        bridge._outgoing.add(frame)
         bridge._exchange_events()
     assert events.sent == [b"good"]
     assert [frame.startswith(b"salt/bus/dropped") for frame in told] == [True]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from saltlite.channel.publication import open_publication, seal_publication
+from saltlite.cluster import portions, publications
 from saltlite.cluster.engine import ClusterEngine
 from saltlite.cluster.identity import ClusterIdentity
 from saltlite.cluster.key_ring import ClusterKeyRing
@@ -92,6 +93,18 @@ def test_every_node_sends_the_same_bytes_in_the_same_order(nodes: list[Node]) ->
         assert opened == publication.job
     assert list(one.feed.read()) == []
     assert one.local.jobs == []
+
+
+def test_large_jobs_are_read_in_portions(
+    nodes: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (portions, publications):
+        monkeypatch.setattr(module, "PORTION_BYTES", 5000)
+    for number in range(12):
+        nodes[0].publisher.publish({**job(number), "arg": ["x" * 2000 * (number % 4)]}, [])
+    found = list(nodes[1].feed.read())
+    assert [publication.job["jid"] for publication in found] == [job(n)["jid"] for n in range(12)]
+    assert list(nodes[1].feed.read()) == []
 
 
 def test_nobody_reads_past_a_serial(nodes: list[Node], database: dict[str, str]) -> None:
