@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -519,19 +519,27 @@ def test_signals_end_it_at_once_the_second_time() -> None:
 # A list of masters at once, and one after the other.
 
 
-class Second:
-    """Another master with the same key beside the scene's."""
+def without_master(now: Scene) -> None:
+    path = now.minion.path / "minion"
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("master:")]
+    path.write_text("\n".join(lines) + "\n")
 
-    def __init__(self, now: Scene) -> None:
+
+class Second:
+    """Another master with the same key beside the scene's, and behind those ``before`` it."""
+
+    def __init__(self, now: Scene, before: Sequence[Second] = ()) -> None:
         self.context = zmq.asyncio.Context()
         self.master = FakeMaster(self.context, MASTER_KEY)
         self.returns: list[dict[str, Any]] = []
         self.tags: list[str] = []
         self.master.replies["_return"] = self.returns.append
         self.master.replies["_minion_event"] = lambda load: self.tags.append(load["tag"])
-        first, second = (f"127.0.0.1:{one.port}" for one in (now.master, self.master))
+        masters = [now.master, *(one.master for one in before), self.master]
+        without_master(now)
         path = now.minion.path / "minion"
-        path.write_text(path.read_text() + f"master: [{first}, {second}]\n")
+        addresses = [f"127.0.0.1:{one.port}" for one in masters]
+        path.write_text(path.read_text() + f"master: {addresses}\n")
 
     async def __aenter__(self) -> Second:
         self.tasks = [
@@ -548,15 +556,8 @@ class Second:
         self.context.destroy(linger=0)
 
 
-def without_master(now: Scene) -> None:
-    path = now.minion.path / "minion"
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("master:")]
-    path.write_text("\n".join(lines) + "\n")
-
-
 def test_each_master_gets_its_own_returns_and_a_job_runs_once() -> None:
     async def scenario(now: Scene) -> None:
-        without_master(now)
         async with Second(now) as second:
             now.minion.start()
             await now.here()
@@ -575,7 +576,6 @@ def test_each_master_gets_its_own_returns_and_a_job_runs_once() -> None:
 
 def test_fail_over_and_back() -> None:
     async def scenario(now: Scene) -> None:
-        without_master(now)
         now.master.mood = "silent"
         async with Second(now) as second:
             now.minion.start()
@@ -587,3 +587,17 @@ def test_fail_over_and_back() -> None:
             assert second.returns == []
 
     play(scenario, master_type="failover", master_failback=True, master_failback_interval=1)
+
+
+def test_the_third_master_is_asked_when_two_do_not_answer() -> None:
+    """Salt's issue 35041: with three masters a minion went to and fro between the first two."""
+
+    async def scenario(now: Scene) -> None:
+        async with Second(now) as second, Second(now, [second]) as third:
+            now.master.mood = second.master.mood = "silent"
+            now.minion.start()
+            await now.until(lambda: "salt/minion/m1/start" in third.tags)
+            assert now.master.auths and second.master.auths
+            assert now.tags == second.tags == []
+
+    play(scenario, master_type="failover")
