@@ -54,7 +54,7 @@ def cluster() -> Iterator[Cluster]:
     )
     with one:
         one.start_master()
-        eventually(lambda: one.master.titled("Reactor render"), what="the reactor runs")
+        one.wait_for_reactor()
         yield one
 
 

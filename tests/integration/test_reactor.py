@@ -86,7 +86,7 @@ def master() -> Iterator[Cluster]:
         grains = cluster.cache_dir / "grains" / "m1.p"
         grains.parent.mkdir(exist_ok=True)
         grains.write_bytes(pack({"id": "m1"}))
-        eventually(lambda: cluster.master.titled("Reactor render"), what="the reactor runs")
+        cluster.wait_for_reactor()
         yield cluster
 
 

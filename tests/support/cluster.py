@@ -355,6 +355,10 @@ class Cluster:
     def _accepted(self, minion_id: str) -> Callable[[], bool]:
         return lambda: (self.pki_dir / "minions" / minion_id).exists()
 
+    def wait_for_reactor(self) -> None:
+        """Until it hears events; its process is there before that."""
+        eventually(lambda: not self.salt_run("reactor.list").exit_code, what="the reactor hears")
+
     def wait_for_pending(self, minion_id: str) -> None:
         eventually(
             lambda: (self.pki_dir / "minions_pre" / minion_id).exists(),
