@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from api import ApiCluster, write_trees
+from browser import chromium_path
 
 from cluster import INTEROP_HOME
 
@@ -27,7 +28,7 @@ PLACES = (
 )
 SALTGUI = next((one for one in PLACES if (one / "tests" / "functional").is_dir()), PLACES[0])
 NODE_MODULES = Path(os.environ.get("SALTLITE_NODE_MODULES", INTEROP_HOME / "node_modules"))
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = chromium_path()
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
