@@ -15,13 +15,14 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import zmq
 
 from saltlite.cluster.dead_nodes import DeadNodes
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.feeds import EventExchange, PlacedEvent, ReturnFeed, WaitingEvents
+from saltlite.cluster.feeds import EventExchange, PlacedEvent, ReturnFeed
 from saltlite.cluster.gone import sweep_gone
 from saltlite.cluster.job_spool import JobSpool
 from saltlite.cluster.key_ring import ClusterKeyRing
@@ -34,6 +35,7 @@ from saltlite.core import tags
 from saltlite.core.dataclasses import dataclass, field
 from saltlite.core.rare_lines import RareLine
 from saltlite.core.state_reports import may_be_states, read_runs
+from saltlite.core.waiting_frames import WaitingFrames
 from saltlite.errors import CryptoError, RecordRefused, ServerAway, StoreError, WireError
 from saltlite.master.child import Life
 from saltlite.master.forwardqueue import Waiting
@@ -43,6 +45,7 @@ from saltlite.master.jobcache import (
     Stored,
     is_same_job,
     jid_before,
+    take_fitting,
     unpack_map,
 )
 from saltlite.transport.addresses import MasterSockets
@@ -71,6 +74,9 @@ COPIES_MOST: Final = 10_000
 """Jobs that are copied to each node, so that their returns can be taken alone."""
 
 EVENTS_BATCH: Final = 200
+EVENTS_WAIT_MOST: Final = 20_000
+EVENTS_WAIT_BYTES: Final = 64 * 1024 * 1024
+"""Events of this node that wait for PostgreSQL; the oldest go first."""
 
 SWEEP_S: Final = 3600.0
 """How often rows are looked for of what went long ago."""
@@ -148,7 +154,7 @@ class ClusterBridge:
         self._is_away_told = False
         self._away_lines = RareLine()
         self._copy_errors = RareLine()
-        self._outgoing = WaitingEvents()
+        self._outgoing = WaitingFrames(EVENTS_WAIT_MOST, EVENTS_WAIT_BYTES)
         self._placed: list[PlacedEvent] = []
         self._listens = 0
         self._busy_until_s = 0.0
@@ -314,7 +320,8 @@ class ClusterBridge:
         events = self._parts.events
         while self._placed or self._outgoing:
             if not self._placed:
-                self._placed = events.give_places(self._outgoing.first(EVENTS_BATCH))
+                sized = ((frame, len(frame)) for frame in islice(self._outgoing, EVENTS_BATCH))
+                self._placed = events.give_places(list(take_fitting(sized, PORTION_BYTES)))
                 self._outgoing.drop(len(self._placed))
             # What fails may have been done: the same are sent again, with the same places.
             try:
@@ -356,13 +363,16 @@ class ClusterBridge:
 
     def _send_jobs(self) -> int:
         parts, count = self._parts, 0
-        while unsent := parts.spool.list_unsent(SPOOL_BATCH):
-            for record in unsent:
+        while True:
+            sent: list[str] = []
+            for record in parts.spool.read_unsent(SPOOL_BATCH):
                 if not parts.jobs.new_job(record.jid, record.load, record.minions):
                     self._join_job(record)
-            parts.spool.drop_unsent([record.jid for record in unsent])
-            count += len(unsent)
-        return count
+                sent.append(record.jid)
+            if not sent:
+                return count
+            parts.spool.drop_unsent(sent)
+            count += len(sent)
 
     def _join_job(self, record: JobRecord) -> None:
         """A job of a master above, which each node has published alone, asks all their minions."""

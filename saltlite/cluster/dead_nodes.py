@@ -25,7 +25,7 @@ BEFORE_S: Final = 15.0
 
 _RECENT: Final = """
 WITH recent (since) AS (SELECT now() - make_interval(secs => %s))
-SELECT DISTINCT ON (jid) jid, generation, frame FROM publications, recent
+SELECT DISTINCT ON (jid) jid, generation, serial FROM publications, recent
 WHERE at > since
   AND NOT EXISTS (
     SELECT FROM publications AS first WHERE first.jid = publications.jid AND first.at <= since
@@ -36,6 +36,8 @@ ORDER BY jid, serial
 one before it had, as long as somebody does not return; a minion of Salt knows only its last hundred
 jobs (``minion_jid_queue_hwm``), and would run an older one once more.
 """
+
+_FRAME: Final = "SELECT frame FROM publications WHERE generation = %s AND serial = %s"
 
 
 class JobSink(Protocol):
@@ -87,14 +89,18 @@ class DeadNodes:
 
     def _repeat_since(self, age_s: float) -> int:
         count = 0
-        for jid, generation, frame in self._engine.execute(_RECENT, [age_s]):
+        for jid, generation, serial in self._engine.execute(_RECENT, [age_s]):
             asked = self._jobs.minions(jid) or []
             returned = self._jobs.returned_ids(jid)
             missing = [one for one in asked if one not in returned]
             if not missing:
                 continue
+            # One after the other: all frames of that time may be gigabytes.
+            rows = self._engine.execute(_FRAME, [generation, serial])
+            if not rows:  # swept since, as what is long ago
+                continue
             try:
-                job, _serial = self._feed.open_frame(generation, frame)
+                job, _serial = self._feed.open_frame(generation, rows[0][0])
             except (WireError, CryptoError) as error:
                 log.error("Job %s cannot be published again: %s", jid, error)
                 continue

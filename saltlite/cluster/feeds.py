@@ -10,21 +10,17 @@ import fnmatch
 import hashlib
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.portions import PORTION_BYTES, is_last, select_portion
+from saltlite.cluster.portions import read_portions, select_portion
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.lazyregex import regex
-from saltlite.master.jobcache import take_fitting, unpack_map
+from saltlite.master.jobcache import unpack_map
 from saltlite.master.shared import SharedArea
 from saltlite.transport.bus import TAG_END, TAG_LIMIT_BYTES
 
 READ_MOST: Final = 1000
-WAIT_MOST: Final = 20_000
-WAIT_MOST_BYTES: Final = 64 * 1024 * 1024
-"""Events of this node that wait for PostgreSQL; the oldest go first."""
 
 EVENTS_LOCK: Final = 0x5A17_0006
 """Advisory, with a node's number: as for returns."""
@@ -122,47 +118,15 @@ class ReturnFeed:
                 yield from self._read_node(number, head)
 
     def _read_node(self, number: int, head: int) -> Iterator[NewReturn]:
-        while True:
-            place = self._places.get(number)
-            values = [number, place, head, self._number, READ_MOST, PORTION_BYTES]
-            rows = self._engine.execute(_NEW_RETURNS, values)
-            for seq, jid, minion_id, ret, *_sizes in rows:
-                yield NewReturn(jid, minion_id, unpack_map(ret))
-                self._places.set(number, seq)
-            if is_last(rows, READ_MOST):
-                self._places.set(number, head)
-                return
+        def values() -> list[object]:
+            return [number, self._places.get(number), head, self._number]
 
-
-class WaitingEvents:
-    """Events of this node, as the bus has them, that wait for PostgreSQL."""
-
-    def __init__(self) -> None:
-        self._frames: deque[bytes] = deque()
-        self._bytes = 0
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._frames)
-
-    def add(self, frame: bytes) -> int:
-        """One more; how many of the oldest go because of it."""
-        self._frames.append(frame)
-        self._bytes += len(frame)
-        before = len(self._frames)
-        while len(self._frames) > WAIT_MOST or self._bytes > WAIT_MOST_BYTES:
-            self.drop(1)
-        return before - len(self._frames)
-
-    def first(self, most: int) -> list[bytes]:
-        """The oldest of them, at least one unless there is none; they stay."""
-        sized = ((frame, len(frame)) for frame in islice(self._frames, most))
-        return list(take_fitting(sized, PORTION_BYTES))
-
-    def drop(self, count: int) -> None:
-        """The oldest wait no more."""
-        for _ in range(count):
-            self._bytes -= len(self._frames.popleft())
+        for seq, jid, minion_id, ret in read_portions(
+            self._engine, _NEW_RETURNS, values, READ_MOST
+        ):
+            yield NewReturn(jid, minion_id, unpack_map(ret))
+            self._places.set(number, seq)
+        self._places.set(number, head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,15 +196,13 @@ class EventExchange:
                 yield from self._read_node(number, self._places)
 
     def _read_node(self, number: int, places: dict[int, int]) -> Iterator[bytes]:
-        while True:
-            values = [number, places.get(number, 0), READ_MOST, PORTION_BYTES]
-            rows = self._engine.execute(_NEW_EVENTS, values)
-            for seq, frame, *_sizes in rows:
-                self._remember(frame)
-                yield frame
-                places[number] = seq
-            if is_last(rows, READ_MOST):
-                return
+        def values() -> list[object]:
+            return [number, places.get(number, 0)]
+
+        for seq, frame in read_portions(self._engine, _NEW_EVENTS, values, READ_MOST):
+            self._remember(frame)
+            yield frame
+            places[number] = seq
 
     def _remember(self, frame: bytes) -> None:
         """Know the event when the bus brings it back."""

@@ -8,7 +8,7 @@ were acknowledged. ClusterBridge empties it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -66,12 +66,17 @@ class JobSpool(ForwardQueue):
                 self.new_job(jid, {}, [])
         return self.add_returns(returns)
 
-    def list_unsent(self, most: int) -> list[JobRecord]:
-        """Jobs that were published here while PostgreSQL was away, oldest first."""
-        statement = "SELECT jid FROM unsent ORDER BY jid LIMIT ?"
-        found = [(row[0], self.job(row[0])) for row in self._fetch_rows(statement, (most,))]
-        self.drop_unsent([jid for jid, record in found if record is None])
-        return [record for _jid, record in found if record is not None]
+    def read_unsent(self, most: int) -> Iterator[JobRecord]:
+        """Jobs that were published here while PostgreSQL was away, oldest first.
+
+        One after the other: all of them may be as large as ``cluster_spool_max``.
+        """
+        for (jid,) in self._fetch_rows("SELECT jid FROM unsent ORDER BY jid LIMIT ?", (most,)):
+            record = self.job(jid)
+            if record is None:
+                self.drop_unsent([jid])
+            else:
+                yield record
 
     def drop_unsent(self, jids: Sequence[str]) -> None:
         """PostgreSQL has these jobs."""

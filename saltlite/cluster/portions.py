@@ -6,20 +6,19 @@ minion returns while nobody reads must not fill a node's memory when somebody do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from saltlite.cluster.engine import Row
+from saltlite.cluster.engine import ClusterEngine, Row
 
 PORTION_BYTES: Final = 16 * 1024 * 1024
 """What may be in hand at once, beside one row that is larger by itself."""
 
 
 def select_portion(columns: str, source: str, *, place: str, data: str) -> str:
-    """A statement for the first rows of ``source``, at least one, in the order of ``place``.
+    """A statement for the first rows of ``source``, in the order of ``place``; see below.
 
-    ``columns`` begin with ``place``; behind them comes what ``data`` takes in all rows up to this
-    one. The last two values of the statement are a number of rows and of bytes.
+    ``columns`` begin with ``place``; ``data`` is the one that may be large.
     """
     size = f"octet_length({data})"
     return (
@@ -29,6 +28,20 @@ def select_portion(columns: str, source: str, *, place: str, data: str) -> str:
     )
 
 
-def is_last(rows: Sequence[Row], most: int) -> bool:
-    """Whether such a statement, asked for ``most`` rows, has left none behind."""
-    return len(rows) < most and (not rows or rows[-1][-1] < PORTION_BYTES)
+def read_portions(
+    engine: ClusterEngine, statement: str, make_values: Callable[[], list[object]], most: int
+) -> Iterator[Row]:
+    """All rows of a :func:`select_portion`, of which at most ``most`` are in hand at a time.
+
+    ``make_values`` gives the values of its source, with the place behind which to go on: whoever
+    takes a row notes the row's place before it asks for the next one.
+
+    Raises:
+        ServerAway: the rest can be asked for later.
+    """
+    while True:
+        rows = engine.execute(statement, [*make_values(), most, PORTION_BYTES])
+        for *row, _own, _total in rows:
+            yield tuple(row)
+        if len(rows) < most and (not rows or rows[-1][-1] < PORTION_BYTES):
+            return

@@ -17,7 +17,7 @@ from saltlite.channel.publication import open_publication, seal_publication
 from saltlite.cluster.engine import ClusterEngine, Row, Transaction, clean_text, fetch
 from saltlite.cluster.identity import ClusterIdentity
 from saltlite.cluster.key_ring import ClusterKeyRing, take_serials_lock
-from saltlite.cluster.portions import PORTION_BYTES, is_last, select_portion
+from saltlite.cluster.portions import read_portions, select_portion
 from saltlite.config.master import KeyOptions
 from saltlite.core.dataclasses import dataclass
 from saltlite.core.plain import PlainMap
@@ -185,16 +185,12 @@ class PublicationFeed:
         Raises:
             ServerAway: the rest comes with the next call.
         """
-        while True:
-            rows = self._engine.execute(_READ, [self.place, READ_MOST, PORTION_BYTES])
-            for row in rows:
-                publication = self._check_row(row)
-                if publication is not None:
-                    yield publication
-                # Behind it only: what was not taken comes again.
-                self.place = row[0]
-            if is_last(rows, READ_MOST):
-                return
+        for row in read_portions(self._engine, _READ, lambda: [self.place], READ_MOST):
+            publication = self._check_row(row)
+            if publication is not None:
+                yield publication
+            # Behind it only: what was not taken comes again.
+            self.place = row[0]
 
     def open_frame(self, generation: int, frame: bytes) -> tuple[dict[str, Any], int]:
         """The job in a frame of the table, and its serial.
@@ -215,7 +211,7 @@ class PublicationFeed:
         )
 
     def _check_row(self, row: Row) -> Publication | None:
-        serial, generation, jid, frame, topics, node, *_sizes = row
+        serial, generation, jid, frame, topics, node = row
         # A minion that cannot open the frame signs in again: it has to get this key then.
         if generation > self._ring.current().generation:
             self._ring.refresh(time.monotonic())

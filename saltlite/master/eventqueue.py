@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 import zmq
 
+from saltlite.core.waiting_frames import WaitingFrames
 from saltlite.transport.addresses import ipc
 
 log = logging.getLogger(__name__)
@@ -55,8 +55,7 @@ class EventQueue:
         """``path`` is where EventReturn binds; it need not be there yet."""
         self._clock = clock
         self._window = window
-        self._waiting: deque[bytes] = deque()
-        self._size_bytes = 0
+        self._waiting = WaitingFrames(EVENTS_LIMIT, BYTES_LIMIT)
         # Higher than any number of a process before this one: its acknowledgements are no matter.
         self._first = time.monotonic_ns()
         self._sent = 0
@@ -74,11 +73,9 @@ class EventQueue:
 
     def add(self, frame: bytes) -> None:
         """Put an event at the end of the line."""
-        self._waiting.append(frame)
-        self._size_bytes += len(frame)
-        while len(self._waiting) > EVENTS_LIMIT or self._size_bytes > BYTES_LIMIT:
-            self._drop_first()
-            self._unsaid += 1
+        gone = self._waiting.add(frame)
+        self._count_gone(gone)
+        self._unsaid += gone
         if self._unsaid:
             self._complain()
 
@@ -119,14 +116,15 @@ class EventQueue:
         # Another process: it has nothing of what the last one was sent, so all goes again.
         if token != self._token:
             self._token, self._sent = token, 0
-        while self._waiting and self._first <= number:
-            self._drop_first()
+        given = min(len(self._waiting), max(0, number + 1 - self._first))
+        self._waiting.drop(given)
+        self._count_gone(given)
 
-    def _drop_first(self) -> None:
-        self._size_bytes -= len(self._waiting.popleft())
-        self._first += 1
-        # What is dropped for want of room may not have been sent yet.
-        self._sent = max(0, self._sent - 1)
+    def _count_gone(self, count: int) -> None:
+        """The oldest are not there any more."""
+        self._first += count
+        # What went for want of room may not have been sent yet.
+        self._sent = max(0, self._sent - count)
 
     def _complain(self) -> None:
         now_s = self._clock()

@@ -258,6 +258,6 @@ class ClusterWorld(World):
         """Returns and jobs on a node's disk that have yet to go up."""
         spool = JobSpool(self.cache_dir(name), most_bytes=1 << 30)
         try:
-            return spool.count_waiting() + len(spool.list_unsent(1)) if spool.exists() else 0
+            return spool.count_waiting() + len(list(spool.read_unsent(1))) if spool.exists() else 0
         finally:
             spool.close()

@@ -235,12 +235,12 @@ def test_a_look_at_the_spool_between_two_writes_forgets_no_job(
 
     def look_after(*args: Any, **options: Any) -> Any:
         done = write(*args, **options)
-        spool.list_unsent(10)
+        list(spool.read_unsent(10))
         return done
 
     monkeypatch.setattr(worker, "_run_write", look_after)
     assert worker.publish_here("20261128212205918001", {"fun": "test.ping"}, ["m1"])
-    assert [one.jid for one in spool.list_unsent(10)] == ["20261128212205918001"]
+    assert [one.jid for one in spool.read_unsent(10)] == ["20261128212205918001"]
     worker.close()
 
 
@@ -307,3 +307,25 @@ def test_events_that_are_never_taken_keep_no_others_waiting(
         "Events are not taken: too large",
         "1 events of this node are not heard by the others",
     ]
+
+
+def test_large_events_leave_in_portions(
+    bridge: ClusterBridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("saltlite.cluster.bridge.PORTION_BYTES", 100)
+    monkeypatch.setattr("saltlite.cluster.bridge.EVENTS_BATCH", 2)
+    batches: list[list[int]] = []
+    events = PickyEvents()
+    give_places = events.give_places
+
+    def note(frames: list[bytes]) -> list[PlacedEvent]:
+        batches.append([len(frame) for frame in frames])
+        return give_places(frames)
+
+    monkeypatch.setattr(events, "give_places", note)
+    bridge._parts.events = events  # type: ignore[assignment]
+    for size in (40, 60, 1, 500, 1):
+        bridge._outgoing.add(b"x" * size)
+    bridge._exchange_events()
+    assert batches == [[40, 60], [1], [500], [1]]
+    assert list(map(len, events.sent)) == [40, 60, 1, 500, 1]

@@ -1,12 +1,14 @@
-"""A portion is bounded by rows and by bytes, and tells whether it is the last."""
+"""A portion is bounded by rows and by bytes, and the last one is known."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from saltlite.cluster import portions
 from saltlite.cluster.engine import ClusterEngine
-from saltlite.cluster.portions import is_last, select_portion
+from saltlite.cluster.portions import read_portions, select_portion
 
 STATEMENT = select_portion(
     "seq, frame", "FROM events WHERE node = 1 AND seq > %s", place="seq", data="frame"
@@ -39,11 +41,16 @@ def test_rows_come_in_portions(
         values = [seq, b"x" * size]
         engine.execute("INSERT INTO events (node, seq, frame) VALUES (1, %s, %s)", values)
     found: list[list[int]] = []
-    place = 0
-    while True:
-        rows = engine.execute(STATEMENT, [place, most, 100])
+    execute = engine.execute
+
+    def note(*query: Any) -> Any:
+        rows = execute(*query)
         found.append([len(row[1]) for row in rows])
-        if is_last(rows, most):
-            break
-        place = rows[-1][0]
+        return rows
+
+    monkeypatch.setattr(engine, "execute", note)
+    read: list[tuple[int, int]] = []
+    for seq, frame in read_portions(engine, STATEMENT, lambda: [len(read)], most):
+        read.append((seq, len(frame)))
     assert found == expected
+    assert read == list(enumerate(sizes, 1))

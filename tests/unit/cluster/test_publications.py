@@ -98,11 +98,19 @@ def test_every_node_sends_the_same_bytes_in_the_same_order(nodes: list[Node]) ->
 def test_large_jobs_are_read_in_portions(
     nodes: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (portions, publications):
-        monkeypatch.setattr(module, "PORTION_BYTES", 5000)
+    monkeypatch.setattr(portions, "PORTION_BYTES", 5000)
+    asked: list[str] = []
+    execute = nodes[1].engine.execute
+
+    def note(statement: str, *values: Any) -> Any:
+        asked.append(statement)
+        return execute(statement, *values)
+
+    monkeypatch.setattr(nodes[1].engine, "execute", note)
     for number in range(12):
         nodes[0].publisher.publish({**job(number), "arg": ["x" * 2000 * (number % 4)]}, [])
     found = list(nodes[1].feed.read())
+    assert asked.count(publications._READ) > 3
     assert [publication.job["jid"] for publication in found] == [job(n)["jid"] for n in range(12)]
     assert list(nodes[1].feed.read()) == []
 
